@@ -11,7 +11,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.foreign import ForeignCompaction
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -20,14 +19,9 @@ from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.passages import PASSAGE_KINDS, PassageHit, PassageKind, PassageQuery
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.text_search import normalize
-from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.store.remote.client import RemoteStore, connect
-from helix_desktop.store.remote.server import SharedStore
-from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary
+from tests.support.store.builders import START_MS, AnyStore, TickingClock, make_summary, open_kind
 from tests.support.store.search_samples import handover_with_bullets, open_store, sample_content
-
-Store = LevelDbStore | MemoryStore | RemoteStore
 
 
 def said(text: str, *commands: str) -> AssistantSpoke:
@@ -41,7 +35,7 @@ def said(text: str, *commands: str) -> AssistantSpoke:
     return AssistantSpoke(text, "m", 1, calls)
 
 
-async def record(store: Store, session: str, *events: Event, title: str = "a title") -> None:
+async def record(store: AnyStore, session: str, *events: Event, title: str = "a title") -> None:
     """Go on with a session's log; each event is a millisecond later than any before it."""
     seq = len(await store.events(session))
     recorded = [
@@ -51,7 +45,7 @@ async def record(store: Store, session: str, *events: Event, title: str = "a tit
     await store.commit(Commit(session, recorded, summary=make_summary(session, title=title)))
 
 
-def _next_ms(store: Store) -> int:
+def _next_ms(store: AnyStore) -> int:
     _CLOCKS[id(store)] = _CLOCKS.get(id(store), 0) + 1
     return _CLOCKS[id(store)]
 
@@ -60,7 +54,7 @@ _CLOCKS: dict[int, int] = {}
 
 
 async def find(
-    store: Store,
+    store: AnyStore,
     *words: str,
     kinds: tuple[PassageKind, ...] = PASSAGE_KINDS,
     session: str = "",
@@ -81,34 +75,24 @@ async def find(
             return hits
 
 
-@pytest.fixture(params=["leveldb", "memory", "guest"])
-async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+@pytest.fixture(params=["leveldb", "memory", "socket"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[AnyStore]:
     """Each kind of store, with two sessions; the durable one indexes when it is asked."""
     _CLOCKS.clear()
-    owner: LevelDbStore | None = None
-    if request.param == "memory":
-        store: Store = MemoryStore(TickingClock())
-    elif request.param == "guest":
-        owner = await SharedStore.open(tmp_path, WORKSPACE, TickingClock(), index_after_s=None)
-        store = await connect(tmp_path, WORKSPACE)
-    else:
-        store = await open_store(tmp_path)
-    await record(
-        store,
-        "lexer",
-        SessionStarted("p"),
-        UserSpoke("Fix the LEXER\nit loops at the end of src/lexer.py", 1),
-        said("I look at it.", "src/lexer.py", "pytest -q lexer"),
-        ChangesRecorded("c", "d", "command", paths=("src/lexer.py", "docs/größe.md")),
-    )
-    await record(store, "gauge", SessionStarted("p"), UserSpoke("The gauge shows 日本 as 61 %.", 1))
-    yield store
-    await store.close()
-    if owner is not None:
-        await owner.close()
+    async with open_kind(request.param, tmp_path, TickingClock()) as store:
+        await record(
+            store,
+            "lexer",
+            SessionStarted("p"),
+            UserSpoke("Fix the LEXER\nit loops at the end of src/lexer.py", 1),
+            said("I look at it.", "src/lexer.py", "pytest -q lexer"),
+            ChangesRecorded("c", "d", "command", paths=("src/lexer.py", "docs/größe.md")),
+        )
+        await record(store, "gauge", SessionStarted("p"), UserSpoke("The gauge shows 日本 as 61 %.", 1))
+        yield store
 
 
-async def test_messages_calls_and_files_are_found_newest_first(store: Store) -> None:
+async def test_messages_calls_and_files_are_found_newest_first(store: AnyStore) -> None:
     hits = await find(store, "lexer")
     assert [(hit.kind, hit.seq, hit.speaker) for hit in hits] == [
         ("file", 3, ""),
@@ -122,7 +106,7 @@ async def test_messages_calls_and_files_are_found_newest_first(store: Store) -> 
     assert "pytest -q lexer" in by_kind["message", 3] or "src/lexer.py" in by_kind["message", 3]
 
 
-async def test_all_words_must_be_there_in_any_form(store: Store) -> None:
+async def test_all_words_must_be_there_in_any_form(store: AnyStore) -> None:
     assert [hit.seq for hit in await find(store, "fix", "loops")] == [2]
     assert await find(store, "fix", "gauge") == []
     assert [hit.excerpt for hit in await find(store, "GRÖSSE")] == ["docs/größe.md"]
@@ -130,7 +114,7 @@ async def test_all_words_must_be_there_in_any_form(store: Store) -> None:
     assert [hit.session for hit in await find(store, "%")] == ["gauge"]
 
 
-async def test_filters_narrow_it_down(store: Store) -> None:
+async def test_filters_narrow_it_down(store: AnyStore) -> None:
     assert {hit.kind for hit in await find(store, "lexer", kinds=("file",))} == {"file"}
     assert {hit.kind for hit in await find(store, "lexer", kinds=("message", "handover"))} == {"message"}
     assert await find(store, "lexer", session="gauge") == []
@@ -141,7 +125,7 @@ async def test_filters_narrow_it_down(store: Store) -> None:
     assert {hit.at for hit in await find(store, "le", since=newest)} <= {newest, newest + 1}
 
 
-async def test_a_page_has_so_many_and_of_each_session_so_many(store: Store) -> None:
+async def test_a_page_has_so_many_and_of_each_session_so_many(store: AnyStore) -> None:
     for number in range(7):
         await record(store, "gauge", UserSpoke(f"tide {number}", 1))
     await record(store, "lexer", UserSpoke("tide of the lexer", 1))
@@ -156,7 +140,7 @@ async def test_a_page_has_so_many_and_of_each_session_so_many(store: Store) -> N
         assert [hit.excerpt for hit in await find(store, "tide", limit=3)] == all_hits
 
 
-async def test_handovers_also_of_other_agents_are_found(store: Store) -> None:
+async def test_handovers_also_of_other_agents_are_found(store: AnyStore) -> None:
     seq = len(await store.events("lexer")) + 1
     made = handover_with_bullets(seq, "the zebra waits", ledger="touched zoo.py")
     index = [sample_content(b"index")]
@@ -167,7 +151,7 @@ async def test_handovers_also_of_other_agents_are_found(store: Store) -> None:
     assert [hit.seq for hit in await find(store, "zebra", "zoo.py")] == [seq]
 
 
-async def test_what_is_in_the_trash_is_not_found_but_in_a_branch(store: Store) -> None:
+async def test_what_is_in_the_trash_is_not_found_but_in_a_branch(store: AnyStore) -> None:
     start = RecordedEvent(3, START_MS + _next_ms(store), SessionBranched("lexer", 2, "branch"))
     await store.commit(Commit("branch", [start], summary=make_summary("branch")))
     await store.retention.trash_session("lexer")
@@ -179,12 +163,6 @@ async def test_what_is_in_the_trash_is_not_found_but_in_a_branch(store: Store) -
     assert await find(store, "gauge") == []
     await record(store, "gauge", SessionStarted("p"), UserSpoke("another gauge", 1))
     assert [hit.excerpt for hit in await find(store, "gauge")] == ["another gauge"]
-
-
-async def test_a_closed_store_finds_no_passages(store: Store) -> None:
-    await store.close()
-    with pytest.raises(StoreClosed):
-        await store.find_passages(PassageQuery(("lexer",)))
 
 
 WORDS = st.text(st.sampled_from("aAbßİ\0\n \ud7ff日é\u0301"), max_size=12)

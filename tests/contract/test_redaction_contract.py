@@ -35,10 +35,14 @@ from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, Content, PartialOutput
-from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.store_reports import summary_lines
-from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_content, make_summary
+from tests.support.store.builders import (
+    START_MS,
+    TickingClock,
+    make_content,
+    make_summary,
+    open_kind,
+)
 
 SECRET = 'sk-"live"\\häßlich'
 ESCAPED = 'sk-\\"live\\"\\\\h\\u00e4\\u00dflich'
@@ -47,13 +51,8 @@ MARK = "[FORGOTTEN 2025-06-15]"
 
 @pytest.fixture(params=["leveldb", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    opened: Store
-    if request.param == "leveldb":
-        opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
-    else:
-        opened = MemoryStore(TickingClock())
-    yield opened
-    await opened.close()
+    async with open_kind(request.param, tmp_path / "store", TickingClock()) as store:
+        yield store
 
 
 def output(seq: int, data: bytes, text: str = "shown", **fields: object) -> RecordedEvent:

@@ -23,15 +23,15 @@ from helix_desktop.domain.retention import DAY_MS, HOUR_MS, ContentReference, Re
 from helix_desktop.domain.store import CacheEntry, Commit, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.store.remote.client import connect
-from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.words.store_reports import shortfall_text
 from tests.support.store.builders import (
     WORKSPACE,
     TickingClock,
+    closing_store,
     handover_event,
     make_content,
     make_summary,
+    open_kind,
     tool_answer_event,
     user_message_event,
 )
@@ -44,19 +44,8 @@ def clock() -> TickingClock:
 
 @pytest.fixture(params=["leveldb", "memory", "socket"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: TickingClock) -> AsyncIterator[Store]:
-    opened: Store
-    owner: Store | None = None
-    if request.param == "leveldb":
-        opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
-    elif request.param == "socket":
-        owner = await SharedStore.open(tmp_path / "store", WORKSPACE, clock)
-        opened = await connect(tmp_path / "store", WORKSPACE)
-    else:
-        opened = MemoryStore(clock)
-    yield opened
-    await opened.close()
-    if owner is not None:
-        await owner.close()
+    async with open_kind(request.param, tmp_path / "store", clock) as store:
+        yield store
 
 
 async def listed_digests(store: Store) -> set[str]:
@@ -66,34 +55,6 @@ async def listed_digests(store: Store) -> set[str]:
 async def collect_all(store: Store) -> tuple[str, ...]:
     plan = await store.retention.plan(RetentionRule())
     return (await store.retention.collect([entry.digest for entry in plan.to_trash])).digests
-
-
-async def test_references_can_be_read_from_both_sides(store: Store) -> None:
-    first, two = make_content(b"one"), make_content(b"two")
-    await store.commit(
-        Commit("s", [tool_answer_event(1, b"one"), tool_answer_event(2, b"two", first.digest)], [first, two])
-    )
-    await store.commit(Commit("t", [user_message_event(1), tool_answer_event(2, b"two")]))
-    assert await store.retention.references(first.digest) == [
-        ContentReference("s", 1),
-        ContentReference("s", 2),
-    ]
-    assert await store.retention.references(two.digest) == [
-        ContentReference("s", 2),
-        ContentReference("t", 2),
-    ]
-    assert set(await store.retention.session_digests("s")) == {first.digest, two.digest}
-    assert await store.retention.session_digests("t") == [two.digest]
-    assert await store.retention.session_digests("nobody") == []
-    with pytest.raises(ValueError, match="SHA-256"):
-        await store.retention.references("short")
-
-
-async def test_session_names_with_a_common_prefix_have_separate_references(store: Store) -> None:
-    content = make_content(b"one")
-    await store.commit(Commit("s", [tool_answer_event(1, b"one")], [content]))
-    await store.commit(Commit("s1", [user_message_event(1)]))
-    assert await store.retention.session_digests("s1") == []
 
 
 async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_period(
@@ -247,17 +208,6 @@ async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: 
     assert plan.indexed.entries == 3
 
 
-async def test_targets_of_an_index_entry_outlive_the_trash(store: Store, clock: TickingClock) -> None:
-    distant = make_content(b"far")
-    index = make_content(f"head\n{distant.digest} e1 read_file".encode(), kind="index")
-    await store.commit(Commit("s", contents=[distant, index]))
-    clock.now += 2 * DAY_MS
-    assert len(await collect_all(store)) == 2
-    await store.commit(Commit("s", [handover_event(1, index.data)]))
-    assert (await store.retention.empty_trash()).digests == ()
-    assert await store.get(distant.digest) == b"far"
-
-
 async def test_a_clock_set_back_ages_nothing_in_the_trash(store: Store, clock: TickingClock) -> None:
     old, new = make_content(b"old"), make_content(b"new")
     await store.commit(Commit("s", contents=[old], summary=make_summary("s")))
@@ -395,31 +345,6 @@ async def test_continuing_a_deleted_session_restores_it(store: Store) -> None:
     assert [session.id for session in await store.sessions()] == ["s"]
     assert (await store.retention.empty_trash()).sessions == ()
     assert len(await store.events("s")) == 2
-
-
-async def test_pins_are_part_of_the_entry(store: Store) -> None:
-    content = make_content(b"one")
-    await store.commit(Commit("s", contents=[content]))
-    await store.retention.pin(content.digest, True)
-    entry: CacheEntry = (await store.page()).entries[0]
-    assert entry.pinned
-    assert (await store.entry(content.digest)).pinned
-    await store.retention.pin(content.digest, False)
-    assert not (await store.entry(content.digest)).pinned
-    with pytest.raises(DigestUnknown):
-        await store.retention.pin(digest_of(b"nowhere"), True)
-
-
-async def test_pages_skip_entries_in_the_trash(store: Store, clock: TickingClock) -> None:
-    contents = [make_content(f"{number}".encode()) for number in range(6)]
-    for content in contents:
-        await store.commit(Commit("s", contents=[content]))
-    clock.now += 2 * DAY_MS
-    await store.retention.collect([contents[0].digest, contents[3].digest])
-    first = await store.page(limit=3)
-    assert [entry.digest for entry in first.entries] == [contents[index].digest for index in (5, 4, 2)]
-    rest = await store.page(first.cursor, limit=3)
-    assert ([entry.digest for entry in rest.entries], rest.cursor) == ([contents[1].digest], "")
 
 
 async def test_thousands_are_collected_in_batches(store: Store, clock: TickingClock) -> None:
@@ -618,13 +543,10 @@ async def compare(script: list[Step], folder: Path) -> None:
         assert await state(durable) == await state(twin)
     finally:
         await durable.close()
-    again = await LevelDbStore.open(folder, WORKSPACE, clock)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE, clock)) as again:
         assert again.health.report is None
         await check(again, forgotten)
         assert await state(again) == await state(twin)
-    finally:
-        await again.close()
 
 
 async def _targets_are_stored(store: Store, step: Step) -> bool:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreClosed
+from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.store import (
     CacheEntry,
     Commit,
@@ -28,9 +29,7 @@ from helix_desktop.domain.store import (
 )
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
-from helix_desktop.store.remote.client import RemoteStore, connect
-from helix_desktop.store.remote.server import SharedStore
-from tests.support.store.builders import WORKSPACE, TickingClock, checkpoint_event
+from tests.support.store.builders import WORKSPACE, AnyStore, TickingClock, checkpoint_event, open_kind
 from tests.support.store.search_samples import (
     COLUMNS,
     collect_entries,
@@ -42,8 +41,6 @@ from tests.support.store.search_samples import (
     sample_content,
     search_digests,
 )
-
-Store = LevelDbStore | MemoryStore | RemoteStore
 
 DATAS = [f"number {n} {'x' * (n * n)}\nTide {n % 7} Straße\n".encode() for n in range(40)]
 
@@ -66,31 +63,23 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     return folder, clock.now
 
 
-@pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
+@pytest.fixture(params=["leveldb", "indexed", "memory", "socket"])
 async def store(
     request: pytest.FixtureRequest, tmp_path: Path, filled: tuple[Path, int]
-) -> AsyncIterator[Store]:
+) -> AsyncIterator[AnyStore]:
     """Each store with forty entries; the durable one with an index, without, and through a client."""
-    owner: LevelDbStore | None = None
-    folder, clock = tmp_path / "s", TickingClock(filled[1])
-    if request.param == "memory":
-        store: Store = MemoryStore(TickingClock())
-        await fill_store(store, DATAS)
-    elif request.param == "guest":
-        shutil.copytree(filled[0] / "leveldb", folder)
-        owner = await SharedStore.open(folder, WORKSPACE, clock, index_after_s=None)
-        store = await connect(folder, WORKSPACE)
-    else:
-        shutil.copytree(filled[0] / request.param, folder)
-        store = await LevelDbStore.open(folder, WORKSPACE, clock, index_after_s=None)
-    yield store
-    await store.close()
-    if owner is not None:
-        await owner.close()
+    is_filled, is_indexed = request.param != "memory", request.param == "indexed"
+    if is_filled:
+        shutil.copytree(filled[0] / ("indexed" if is_indexed else "leveldb"), tmp_path / "s")
+    clock = TickingClock(filled[1]) if is_filled else TickingClock()
+    async with open_kind("leveldb" if is_indexed else request.param, tmp_path / "s", clock) as store:
+        if not is_filled:
+            await fill_store(store, DATAS)
+        yield store
 
 
 @pytest.mark.parametrize("column", COLUMNS)
-async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: SortColumn) -> None:
+async def test_every_column_sorts_both_ways_page_by_page(store: AnyStore, column: SortColumn) -> None:
     for descending in (False, True):
         sort = EntrySort(column, descending)
         entries = await collect_entries(store, 7, sort)
@@ -100,7 +89,7 @@ async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: S
         assert b"".join(bytes.fromhex(entry.digest) for entry in entries) == await store.digests(sort)
 
 
-async def test_the_previous_version_is_the_newest_before_of_the_same_tool_and_target(store: Store) -> None:
+async def test_the_previous_version_is_the_newest_before_of_the_same_tool_and_target(store: AnyStore) -> None:
     entries = await collect_entries(store, 50)
     found = 0
     for position, entry in enumerate(entries):
@@ -114,7 +103,7 @@ async def test_the_previous_version_is_the_newest_before_of_the_same_tool_and_ta
     assert found >= 3
 
 
-async def test_equal_entries_come_newest_first_when_descending(store: Store) -> None:
+async def test_equal_entries_come_newest_first_when_descending(store: AnyStore) -> None:
     entries = await collect_entries(store, 9, EntrySort("tool", True), EntryFilter(tool="read_file"))
     assert [entry.created for entry in entries] == sorted((entry.created for entry in entries), reverse=True)
 
@@ -138,7 +127,7 @@ async def test_equal_entries_come_newest_first_when_descending(store: Store) -> 
     ],
 )
 async def test_a_filter_passes_only_matching_entries(
-    store: Store, entry_filter: EntryFilter, count: int
+    store: AnyStore, entry_filter: EntryFilter, count: int
 ) -> None:
     everything = await collect_entries(store, 50)
     entries = await collect_entries(store, 4, "newest", entry_filter)
@@ -146,7 +135,7 @@ async def test_a_filter_passes_only_matching_entries(
     assert len(entries) == count
 
 
-async def test_the_session_that_stored_an_entry_first_stays(store: Store) -> None:
+async def test_the_session_that_stored_an_entry_first_stays(store: AnyStore) -> None:
     again = sample_content(DATAS[0])
     before = await store.entry(again.digest)
     assert before.session == "s"
@@ -158,7 +147,7 @@ async def test_the_session_that_stored_an_entry_first_stays(store: Store) -> Non
     ] == [digest_of(b"its own")]
 
 
-async def test_a_hash_prefix_combines_with_any_order(store: Store) -> None:
+async def test_a_hash_prefix_combines_with_any_order(store: AnyStore) -> None:
     everything = await collect_entries(store, 50, EntrySort("size"))
     for prefix in "0123456789abcdef":
         entries = await collect_entries(store, 2, EntrySort("size"), EntryFilter(prefix=prefix))
@@ -172,7 +161,7 @@ async def test_a_hash_prefix_combines_with_any_order(store: Store) -> None:
             await store.page(entry_filter=EntryFilter(prefix=wrong))
 
 
-async def test_a_cursor_of_another_order_is_refused(store: Store) -> None:
+async def test_a_cursor_of_another_order_is_refused(store: AnyStore) -> None:
     by_size = (await store.page(limit=2, order=EntrySort("size"))).cursor
     newest = (await store.page(limit=2)).cursor
     wrong: list[tuple[str, EntryOrder]] = [
@@ -192,7 +181,7 @@ async def test_a_cursor_of_another_order_is_refused(store: Store) -> None:
 @pytest.mark.parametrize(
     "order", ["newest", "oldest", EntrySort("size", True), EntrySort("tool"), EntrySort("digest")]
 )
-async def test_writes_between_two_pages_move_nothing(store: Store, order: EntryOrder) -> None:
+async def test_writes_between_two_pages_move_nothing(store: AnyStore, order: EntryOrder) -> None:
     before = await collect_entries(store, 50, order)
     entries: list[CacheEntry] = []
     cursor = ""
@@ -209,19 +198,7 @@ async def test_writes_between_two_pages_move_nothing(store: Store, order: EntryO
     ][: len(entries)]
 
 
-async def test_a_page_sees_earlier_commits(store: Store) -> None:
-    for number in range(20):
-        content = sample_content(b"fresh %d %s" % (number, b"y" * 9000), number)
-        await store.commit(Commit("s", contents=[content], recalls=[content.digest]))
-        (entry,) = (
-            await store.page(
-                limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(min_size=9000)
-            )
-        ).entries
-        assert (entry.digest, entry.recalls) == (content.digest, 1)
-
-
-async def test_words_are_found_with_their_lines(store: Store) -> None:
+async def test_words_are_found_with_their_lines(store: AnyStore) -> None:
     results = await store.search("TIDE strasse", limit=50)
     assert len(results.hits) == 40
     assert results.cursor == ""
@@ -231,27 +208,13 @@ async def test_words_are_found_with_their_lines(store: Store) -> None:
     assert (await store.search("number zebra")).hits == ()
 
 
-async def test_contents_are_read_together_in_order(store: Store) -> None:
+async def test_contents_are_read_together_in_order(store: AnyStore) -> None:
     digests = [digest_of(DATAS[3]), digest_of(b"never stored"), digest_of(DATAS[1])]
     assert await store.read_contents(digests) == [DATAS[3], None, DATAS[1]]
     assert await store.read_contents([]) == []
 
 
-async def test_short_words_and_names_are_found(store: Store) -> None:
-    assert len(await search_digests(store, "x 12")) == 1
-    assert len(await search_digests(store, "ß")) == 40
-    assert len(await search_digests(store, "pytest unit")) == 10
-    assert await search_digests(store, "1", 7) == await search_digests(store, "1", 50)
-
-
-async def test_a_search_respects_its_filter(store: Store) -> None:
-    entry_filter = EntryFilter(tool="run_command", min_size=500)
-    digests = await search_digests(store, "tide", 2, entry_filter)
-    assert digests == [entry.digest for entry in await collect_entries(store, 50, entry_filter=entry_filter)]
-    assert len(digests) > 3
-
-
-async def test_a_search_continues_after_its_cursor_and_counts_every_hit(store: Store) -> None:
+async def test_a_search_continues_after_its_cursor_and_counts_every_hit(store: AnyStore) -> None:
     everything = await search_digests(store, "tide", 50)
     part = await store.search("tide", limit=5)
     assert [hit.entry.digest for hit in part.hits] == everything[:5]
@@ -262,7 +225,7 @@ async def test_a_search_continues_after_its_cursor_and_counts_every_hit(store: S
             await store.search("tide", cursor=cursor)
 
 
-async def test_a_search_stops_when_its_callback_says_so(store: Store) -> None:
+async def test_a_search_stops_when_its_callback_says_so(store: AnyStore) -> None:
     sizes: list[int] = []
 
     def should_continue(size: int) -> bool:
@@ -278,7 +241,7 @@ async def test_a_search_stops_when_its_callback_says_so(store: Store) -> None:
     )
 
 
-async def test_a_query_without_words_is_refused(store: Store) -> None:
+async def test_a_query_without_words_is_refused(store: AnyStore) -> None:
     for query in ("", "  ", "x" * 201):
         with pytest.raises(InvalidInput):
             await store.search(query)
@@ -286,7 +249,7 @@ async def test_a_query_without_words_is_refused(store: Store) -> None:
             await store.search_handovers(query)
 
 
-async def test_large_and_binary_contents_are_found(store: Store) -> None:
+async def test_large_and_binary_contents_are_found(store: AnyStore) -> None:
     large = b"a line of it\n" * 100_000 + b"the Needle\n"
     binary = b"\0\1\2 Needle \0"
     await store.commit(Commit("s", contents=[sample_content(large), sample_content(binary, 1)]))
@@ -295,7 +258,7 @@ async def test_large_and_binary_contents_are_found(store: Store) -> None:
     assert (await store.search('"the needle"')).hits[0].matches.best[0].line == 100_001
 
 
-async def test_nul_and_astral_characters_are_found(store: Store) -> None:
+async def test_nul_and_astral_characters_are_found(store: AnyStore) -> None:
     odd = 'a\0b 🌊🌊🌊 \ufffe\uffff "quoted" it\'s 100%_\n'.encode() * 700
     data = b"x" * 8192 + odd
     await store.commit(Commit("s", contents=[sample_content(data)]))
@@ -303,7 +266,7 @@ async def test_nul_and_astral_characters_are_found(store: Store) -> None:
         assert await search_digests(store, query) == [digest_of(data)], query
 
 
-async def test_pins_and_trash_are_filters(store: Store) -> None:
+async def test_pins_and_trash_are_filters(store: AnyStore) -> None:
     everything = await collect_entries(store, 50)
     pinned = everything[3].digest
     trashed_digests = [
@@ -328,11 +291,7 @@ async def test_pins_and_trash_are_filters(store: Store) -> None:
     assert len(await search_digests(store, "tide", 50)) == 40
 
 
-async def test_the_tools_are_listed(store: Store) -> None:
-    assert await store.tools() == ("read_file", "run_command", "search_cached_content")
-
-
-async def test_handovers_are_found_newest_first(store: Store) -> None:
+async def test_handovers_are_found_newest_first(store: AnyStore) -> None:
     await store.commit(
         Commit(
             "h",
@@ -350,7 +309,7 @@ async def test_handovers_are_found_newest_first(store: Store) -> None:
     assert await store.search_handovers("zebra") == ()
 
 
-async def test_of_checkpoints_the_newest_that_says_it_is_found(store: Store) -> None:
+async def test_of_checkpoints_the_newest_that_says_it_is_found(store: AnyStore) -> None:
     """Each repeats what the one before said; a handover that was made from one speaks for it too."""
     handover = handover_with_bullets(5, "The tide gauge is mended.")
     made = msgspec.structs.replace(handover.event, checkpoint=4)
@@ -378,7 +337,7 @@ async def test_of_checkpoints_the_newest_that_says_it_is_found(store: Store) -> 
     assert {recorded.seq for _, recorded in await store.handovers(with_checkpoints=True)} == set(range(1, 8))
 
 
-async def test_a_closed_store_finds_nothing(store: Store) -> None:
+async def test_a_closed_store_finds_nothing(store: AnyStore) -> None:
     await store.close()
     calls = (
         store.page(order=EntrySort("size")),
@@ -386,6 +345,7 @@ async def test_a_closed_store_finds_nothing(store: Store) -> None:
         store.tools(),
         store.search("tide"),
         store.search_handovers("tide"),
+        store.find_passages(PassageQuery(("tide",))),
     )
     for call in calls:
         with pytest.raises(StoreClosed):

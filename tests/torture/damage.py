@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from helix_desktop.store.contents import holds_content
 from helix_desktop.store.kinds import ROWS, RowDamaged, session_and_seq
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store.builders import WORKSPACE
+from tests.support.store.builders import WORKSPACE, closing_store
 from tests.support.store.crash_checks import (
     AcknowledgedCommits,
     check_acknowledged,
@@ -74,18 +74,12 @@ async def test_acknowledged_commits_survive_a_kill(tmp_path: Path, batch: int) -
     for number in range(KILLS):
         acknowledged = kill_writer(folder, batch * KILLS + number)
         everything |= acknowledged
-        store = await LevelDbStore.open(folder, WORKSPACE)
-        try:
+        async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
             assert store.health.report is None
             assert await check_acknowledged(store, acknowledged) > 0
-        finally:
-            await store.close()
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         await check_acknowledged(store, everything)
         assert (await store.health.check()).is_sound
-    finally:
-        await store.close()
     check_row_consistency(folder)
     shutil.rmtree(folder)
 

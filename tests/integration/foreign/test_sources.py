@@ -26,80 +26,35 @@ from helix_desktop.services.foreign_import import read_session
 
 VOCABULARY = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
 SESSION = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
-AT = "2026-02-12T07:51:13Z"
 
 
 def lines(*records: dict[str, Any]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-def claude_code() -> bytes:
-    base = {"sessionId": SESSION, "cwd": "/home/ann/shop", "version": "2.1.5", "timestamp": AT}
-    call = {"type": "tool_use", "id": "t", "name": "Read", "input": {"file_path": "a.py"}}
-    result = {"type": "tool_result", "tool_use_id": "t", "content": "PORT = 8080"}
-    return lines(
-        {**base, "type": "user", "uuid": "1", "message": {"role": "user", "content": "Which port?"}},
-        {**base, "type": "assistant", "uuid": "2", "parentUuid": "1",
-         "message": {"id": "m", "model": "opus", "content": [call], "usage": {"input_tokens": 9}}},
-        {**base, "type": "user", "uuid": "3", "parentUuid": "2", "message": {"content": [result]}},
-        {"type": "custom-title", "customTitle": "Ports", "sessionId": SESSION},
-    )  # fmt: skip
-
-
-def codex() -> bytes:
-    call = {"type": "function_call", "name": "shell", "arguments": '{"command": "ls"}', "call_id": "c"}
-    return lines(
-        {"timestamp": AT, "type": "session_meta", "payload": {"id": SESSION, "cwd": "/home/ann/shop"}},
-        {"timestamp": AT, "type": "response_item",
-         "payload": {"type": "message", "role": "user", "content": "List it."}},
-        {"timestamp": AT, "type": "response_item", "payload": call},
-        {"timestamp": AT, "type": "response_item",
-         "payload": {"type": "function_call_output", "call_id": "c", "output": "a.py"}},
-    )  # fmt: skip
-
-
-def pi() -> bytes:
-    call = {"type": "toolCall", "id": "c", "name": "bash", "arguments": {"command": "ls"}}
-    output = [{"type": "text", "text": "a.py"}]
-    return lines(
-        {"type": "session", "version": 3, "id": SESSION, "timestamp": AT, "cwd": "/home/ann/shop"},
-        {"type": "message", "id": "1", "timestamp": AT, "message": {"role": "user", "content": "List it."}},
-        {"type": "message", "id": "2", "parentId": "1", "timestamp": AT,
-         "message": {"role": "assistant", "content": [call], "usage": {"input": 9, "cost": {"total": 0.1}}}},
-        {"type": "message", "id": "3", "parentId": "2", "timestamp": AT,
-         "message": {"role": "toolResult", "toolCallId": "c", "content": output, "details": {"exit": 0}}},
-    )  # fmt: skip
-
-
-def chat_messages() -> bytes:
-    return lines(
-        {"role": "user", "content": "List it."},
-        {"role": "assistant", "tool_calls": [{"id": "t", "function": {"name": "ls", "arguments": "{}"}}]},
-        {"role": "tool", "tool_call_id": "t", "content": "a.py"},
-    )
-
-
-def task() -> bytes:
-    """The messages of a task of Cline or Roo Code."""
-    call = {"type": "tool_use", "id": "k", "name": "read_file", "input": {"path": "a.py"}}
-    result = {"type": "tool_result", "tool_use_id": "k", "content": "PORT = 8080"}
-    place = "<environment_details>Current Workspace Directory (/home/ann/shop) Files"
-    blocks = [{"type": "text", "text": text} for text in ("<task>Which port?</task>", place)]
-    return json.dumps([
-        {"role": "user", "ts": 1_760_000_000_000, "content": blocks},
-        {"role": "assistant", "content": [call]},
-        {"role": "user", "content": [result]},
-    ]).encode()  # fmt: skip
+def sample(agent: str, number: int) -> list[dict[str, Any]]:
+    """The records of a session, one of those whose items are golden."""
+    golden = Path(__file__).parents[2] / "golden" / "foreign" / f"{agent}.json"
+    records: list[dict[str, Any]] = json.loads(golden.read_text(encoding="utf-8"))[number]["records"]
+    return records
 
 
 def opencode_messages() -> tuple[dict[str, Any], list[tuple[dict[str, Any], list[dict[str, Any]]]]]:
     state = {"status": "completed", "input": {"command": "ls"}, "output": "a.py", "time": {"start": 1}}
-    info = {"id": "ses_1", "directory": "/home/ann/shop", "title": "Files", "time": {"created": 1}}
+    time = {"created": 1, "updated": 2}
+    info = {"id": "ses_1", "directory": "/home/ann/shop", "title": "Files", "version": "1.2.0", "time": time}
     return info, [
         ({"id": "msg_1", "role": "user"}, [{"id": "prt_1", "type": "text", "text": "List it."}]),
         (
             {"id": "msg_2", "role": "assistant", "modelID": "opus", "time": {"created": 2, "completed": 3}},
-            [{"id": "prt_2", "type": "tool", "callID": "k", "tool": "bash", "state": state}],
+            [
+                {"id": "prt_2", "type": "tool", "callID": "k", "tool": "bash", "state": state},
+                {"id": "prt_3", "type": "text", "text": "One file."},
+            ],
+        ),
+        (
+            {"id": "msg_3", "role": "assistant", "time": {"created": 4}},
+            [{"id": "prt_4", "type": "text", "text": "half"}],
         ),
     ]
 
@@ -119,7 +74,7 @@ def opencode_database() -> bytes:
             "CREATE TABLE message (id, session_id, time_created, data);"
             "CREATE TABLE part (id, message_id, session_id, data);"
         )
-        row = (info["id"], None, info["directory"], info["title"], "1.2.0", 1, 2)
+        row = (info["id"], None, info["directory"], info["title"], info["version"], 1, 2)
         database.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?, ?)", row)
         for number, (message, parts) in enumerate(messages):
             written = message["id"], info["id"], number, json.dumps(message)
@@ -131,15 +86,15 @@ def opencode_database() -> bytes:
         return database.serialize()
 
 
-FILES: dict[str, tuple[str, Callable[[], bytes]]] = {
-    "claude-code": (f"{SESSION}.jsonl", claude_code),
-    "codex": (f"rollout-{SESSION}.jsonl", codex),
-    "pi": ("session.jsonl", pi),
-    "chat-messages": ("talk.jsonl", chat_messages),
-    "cline": ("cline/1/api_conversation_history.json", task),
-    "roo-code": ("roo-code/1/api_conversation_history.json", task),
-    "opencode": ("session.json", opencode_export),
-    "opencode.db": ("opencode.db", opencode_database),
+FILES: dict[str, tuple[str, bytes]] = {
+    "claude-code": (f"{SESSION}.jsonl", lines(*sample("claude-code", 1), *sample("claude-code", 2))),
+    "codex": (f"rollout-{SESSION}.jsonl", lines(*sample("codex", 1))),
+    "pi": ("session.jsonl", lines(*sample("pi", 0))),
+    "chat-messages": ("talk.jsonl", lines(*sample("chat-messages", 0))),
+    "cline": ("cline/1/api_conversation_history.json", json.dumps(sample("cline", 0)).encode()),
+    "roo-code": ("roo-code/1/api_conversation_history.json", json.dumps(sample("roo-code", 0)).encode()),
+    "opencode": ("session.json", opencode_export()),
+    "opencode.db": ("opencode.db", opencode_database()),
 }
 PACKED = ("claude-code", "codex", "pi", "chat-messages")
 PACK: dict[str, Callable[[bytes], bytes]] = {".gz": gzip.compress, ".zst": zstandard.compress}
@@ -169,11 +124,11 @@ def read_all(path: Path) -> list[FoundSession]:
 @given(places=_DAMAGE)
 @example(places=[(1_983, b"\x80", 0)])  # a column of SQLite whose name is no text
 def test_a_damaged_file_is_read_as_far_as_it_goes(agent: str, places: list[tuple[int, bytes, int]]) -> None:
-    name, make = FILES[agent]
+    name, data = FILES[agent]
     with TemporaryDirectory() as folder:
         path = Path(folder) / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(damage(make(), places))
+        path.write_bytes(damage(data, places))
         found = read_all(path)
     assert places or [session.agent for session in found] == [agent.removesuffix(".db")]
 
@@ -186,10 +141,10 @@ def test_a_damaged_packed_file_is_read_as_far_as_it_goes(
     renamed: bool,
 ) -> None:  # fmt: skip
     """Damaged before it was packed or after, also under a name that doesn't say that it is packed."""
-    name, make = FILES[agent]
+    name, data = FILES[agent]
     with TemporaryDirectory() as folder:
         path = Path(folder) / (name if renamed else name + suffix)
-        path.write_bytes(damage(PACK[suffix](damage(make(), before)), places))
+        path.write_bytes(damage(PACK[suffix](damage(data, before)), places))
         found = read_all(path)
     assert before or places or [session.agent for session in found] == [agent]
 

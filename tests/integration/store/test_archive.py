@@ -238,21 +238,6 @@ async def test_sessions_are_extended_left_or_put_apart(
     await other.close()
 
 
-async def test_an_open_session_is_left_unchanged(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
-    store, archive = pair
-    await store.commit(Commit("s", [user_message_event(3)]))
-    await export_store(store, str(archive), "Name", START_MS)
-    other = await opened(tmp_path / "other", OTHER_WORKSPACE)
-    await other.commit(
-        Commit("s", [tool_answer_event(1, b"one"), user_message_event(2)], [make_content(b"one")])
-    )
-    report = await import_store(other, str(archive), is_writable=lambda session_id: session_id != "s")
-    assert (report.busy, report.new) == (("s",), ("t",))
-    assert len(await other.events("s")) == 2
-    await store.close()
-    await other.close()
-
-
 async def test_a_store_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
     store = await opened(tmp_path / "store")
     for number in range(1, 40):

@@ -18,6 +18,7 @@ from tests.support.store.builders import (
     START_MS,
     WORKSPACE,
     TickingClock,
+    closing_store,
     make_content,
     make_summary,
     tool_answer_event,
@@ -55,8 +56,7 @@ async def test_a_branch_ends_where_its_parents_log_is_cut(tmp_path: Path) -> Non
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     await store.health.check()
     await store.close()
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path / "store", WORKSPACE)) as store:
         report = store.health.report
         assert report is not None
         assert {cut.session: (cut.kept, cut.aside, cut.lost) for cut in report.cut} == {
@@ -69,8 +69,6 @@ async def test_a_branch_ends_where_its_parents_log_is_cut(tmp_path: Path) -> Non
             await store.commit(Commit(name, [user_message_event(2, f"on in {name}")]))
             assert len(await store.events(name)) == 2
         assert (await store.health.check()).is_sound
-    finally:
-        await store.close()
 
 
 async def test_branches_are_exported_with_their_parents_and_imported_anywhere(tmp_path: Path) -> None:

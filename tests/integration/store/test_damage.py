@@ -25,6 +25,7 @@ from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     WORKSPACE,
+    closing_store,
     make_content,
     make_summary,
     tool_answer_event,
@@ -57,8 +58,7 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
     await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         with pytest.raises(ContentDamaged, match="repairs") as caught:
             await store.get(digest)
         quarantined = tmp_path / "quarantine" / f"{digest}.row"
@@ -77,8 +77,6 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
         assert (await store.totals()).entries == 2
         assert not quarantined.exists()
         assert quarantined.with_suffix(".healed").read_bytes() == damaged
-    finally:
-        await store.close()
 
 
 async def test_damage_that_refuses_writes_is_named_and_repaired_at_the_next_opening(tmp_path: Path) -> None:
@@ -179,13 +177,10 @@ async def test_damage_that_could_not_be_quarantined_is_repaired_too(tmp_path: Pa
 async def test_storing_again_repairs_unread_damage(tmp_path: Path) -> None:
     await stored(tmp_path, BODY)
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest_of(BODY)) == BODY
         assert len((await store.page()).entries) == 1
-    finally:
-        await store.close()
 
 
 @pytest.mark.parametrize("place", [100, 700_000, 1_999_900])
@@ -193,15 +188,12 @@ async def test_a_damaged_chunk_is_reported_and_healed(tmp_path: Path, place: int
     large = random.Random(3).randbytes(2_000_000)
     await stored(tmp_path, large, BODY)
     assert flip_bit_near(tmp_path, large[place : place + 20]) == 1
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         with pytest.raises(ContentDamaged):
             await store.get(digest_of(large))
         assert await store.get(digest_of(BODY)) == BODY
         await store.commit(Commit("s", contents=[make_content(large)]))
         assert await store.get(digest_of(large)) == large
-    finally:
-        await store.close()
 
 
 @pytest.mark.parametrize("missing", ["content", "chunk"])
@@ -212,15 +204,12 @@ async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.delete(kinds.content_key(digest) if missing == "content" else kinds.chunk_key(digest, 1), sync=True)
     db.close()
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         with pytest.raises(ContentDamaged, match="missing"):
             await store.get(digest)
         await store.commit(Commit("s", contents=[make_content(large)]))
         assert await store.get(digest) == large
         assert (await store.totals()).entries == 1
-    finally:
-        await store.close()
 
 
 async def test_a_damaged_record_hides_neither_its_content_nor_others(
@@ -230,8 +219,7 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
     digest = digest_of(BODY)
     flip_last_bit(tmp_path, kinds.record_key(digest))
     (tmp_path / "search.db").unlink()  # lists are read from it; it is made of the rows
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         assert await store.get(digest) == BODY
         assert len((await store.page()).entries) == 2
         with pytest.raises(ContentDamaged, match="record"):
@@ -247,8 +235,6 @@ async def test_a_damaged_record_hides_neither_its_content_nor_others(
         assert rebuilt.last_used > rebuilt.created, "to store it again is a use"
         assert len((await store.page()).entries) == 2
         assert (await store.totals()).entries == 2
-    finally:
-        await store.close()
 
 
 def quarantined_lines(report: RepairReport) -> list[RecordedEvent]:
@@ -274,8 +260,7 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
         await store.events("s")
     await store.close()
 
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         assert store.health.report is not None
         assert store.health.report.cut == (TruncatedSession("s", "a title", 1, aside=1, lost=1),)
         assert "a title (1 of 3 events left)" in str(repair_notice(store.health.report))
@@ -283,8 +268,6 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
         assert quarantined_lines(store.health.report) == events[2:]
         await store.commit(Commit("s", [tool_answer_event(2, BODY)]))
         assert (await store.entry(digest_of(BODY))).references == 2
-    finally:
-        await store.close()
 
 
 async def test_a_damaged_index_block_is_reported_and_repaired_later(tmp_path: Path) -> None:
@@ -294,12 +277,9 @@ async def test_a_damaged_index_block_is_reported_and_repaired_later(tmp_path: Pa
     store = await opened(tmp_path)
     assert not (await store.health.check()).is_sound
     await store.close()
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         assert {entry.digest for entry in (await store.page()).entries} == set(map(digest_of, bodies))
         assert len(await store.events("s")) == len(bodies)
-    finally:
-        await store.close()
 
 
 @pytest.mark.parametrize("gone", ["*.ldb", "*"])
@@ -446,31 +426,11 @@ async def test_invalid_keys_are_reported_in_printable_text_and_repaired(tmp_path
     for key in (*NO_KEYS, b"!last\0\xff", b"m" + bytes(40), b"t" + bytes(50)):
         db.put(key, b"junk")
     db.close()
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         report = await store.health.check()
         assert len(report.problems) >= len(NO_KEYS)
         assert all(problem.isprintable() for problem in report.problems), report.problems
-    finally:
-        await store.close()
-    store = await opened(tmp_path)
-    try:
+    async with closing_store(await opened(tmp_path)) as store:
         assert store.health.report is not None
         assert await store.get(digest_of(BODY)) == BODY
         assert (await store.health.check()).is_sound
-    finally:
-        await store.close()
-
-
-async def test_an_event_with_a_problem_is_reported_by_its_number(tmp_path: Path) -> None:
-    store = await opened(tmp_path)
-    await store.commit(Commit("s", [user_message_event(seq) for seq in range(1, 30)]))
-    await store.close()
-    db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    db.delete(kinds.event_key("s", 28))
-    db.close()
-    store = await opened(tmp_path)
-    try:
-        assert "Row e s 27: the event behind it is missing" in (await store.health.check()).problems
-    finally:
-        await store.close()

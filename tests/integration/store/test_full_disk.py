@@ -19,7 +19,13 @@ from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.small_disk import mount_small_disk
-from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
+from tests.support.store.builders import (
+    WORKSPACE,
+    closing_store,
+    make_content,
+    tool_answer_event,
+    user_message_event,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX limits and mounts")
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -85,15 +91,12 @@ async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -
     await check(store, last)
     await store.close()
     await asyncio.to_thread(subprocess.run, ["mount", "-o", "remount,size=120m", str(small_disk)], check=True)
-    store = await LevelDbStore.open(small_disk / "store", WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(small_disk / "store", WORKSPACE)) as store:
         assert (await store.draft("s")).text == "typed"
         assert store.health.report is None
         count = len(await store.events("s"))
         await check(store, count)
         assert count in (last, last + 1)
-    finally:
-        await store.close()
 
 
 LIMITED = """
@@ -131,11 +134,8 @@ async def test_a_file_system_that_refuses_every_write_is_survived(tmp_path: Path
         subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE)) as store:
         assert await store.events("s") == [user_message_event(1), user_message_event(2)]
-    finally:
-        await store.close()
 
 
 FAILING_SYNC = r"""
@@ -222,8 +222,5 @@ async def test_data_that_failed_to_sync_does_not_come_back(tmp_path: Path) -> No
         subprocess.run, command, cwd=CHECKOUT, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path / "store", WORKSPACE)) as store:
         assert await store.events("s") == [user_message_event(1), user_message_event(2)]
-    finally:
-        await store.close()

@@ -13,7 +13,7 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store.builders import WORKSPACE, user_message_event
+from tests.support.store.builders import WORKSPACE, closing_store, user_message_event
 from tests.support.store.stored_kinds import holds
 
 FOLDER = Path(__file__).parents[2] / "golden" / "stores"
@@ -30,8 +30,7 @@ async def test_a_golden_store_gives_the_same_answers(golden: Path, tmp_path: Pat
     folder = tmp_path / "store"
     shutil.copytree(golden, folder)
     expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         assert store.health.report is None
         assert holds(plain(await store.totals()), expected["totals"])
         assert holds(plain(await store.sessions()), expected["sessions"])
@@ -45,8 +44,6 @@ async def test_a_golden_store_gives_the_same_answers(golden: Path, tmp_path: Pat
             assert (digest_of(data), len(data)) == (entry["digest"], entry["size"])
         session = expected["sessions"][0]["id"]
         await store.commit(Commit(session, [user_message_event(len(expected["events"][session]) + 1)]))
-    finally:
-        await store.close()
 
 
 def test_the_golden_stores_are_unchanged() -> None:

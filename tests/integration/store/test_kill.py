@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store.builders import WORKSPACE
+from tests.support.store.builders import WORKSPACE, closing_store
 from tests.support.store.crash_checks import (
     AcknowledgedCommits,
     check_acknowledged,
@@ -27,14 +27,11 @@ async def test_kill_9_loses_nothing_acknowledged(tmp_path: Path) -> None:
         acknowledged = kill_writer(folder, seed)
         everything |= acknowledged
         # A stale owner lock is simply acquired.
-        store = await LevelDbStore.open(folder, WORKSPACE)
-        try:
+        async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
             assert store.health.report is None
             assert await check_acknowledged(store, acknowledged) > 0
             if seed == ROUNDS - 1:
                 await check_acknowledged(store, everything)
                 totals = await store.totals()
                 assert totals.sessions == len(await store.sessions())
-        finally:
-            await store.close()
         check_row_consistency(folder)

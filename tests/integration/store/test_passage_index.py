@@ -15,7 +15,7 @@ from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
 from helix_desktop.store import passage_index
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store.builders import START_MS, make_summary
+from tests.support.store.builders import START_MS, closing_store, make_summary
 from tests.support.store.search_samples import open_store
 
 
@@ -50,13 +50,10 @@ async def test_a_restart_finds_what_was_said_before_and_after(tmp_path: Path, da
         (tmp_path / "search.db").unlink()
     elif damage == "garbled":
         (tmp_path / "search.db").write_bytes(b"not a database" * 400)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         assert await seqs(store, "tide") == [3, 1]
         await say(store, "s", "one more tide")
         assert await seqs(store, "tide") == [4, 3, 1]
-    finally:
-        await store.close()
     assert count(tmp_path, "SELECT count(*) FROM passages") == 4, "each once"
 
 
@@ -70,23 +67,19 @@ async def test_what_is_there_is_indexed_in_steps_and_the_rest_is_counted(
     (tmp_path / "search.db").unlink()
     monkeypatch.setattr(passage_index, "_BATCH_EVENTS", 8)
     monkeypatch.setattr("helix_desktop.store.indexer._CATCH_UP_S", 0.0)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         page = await store.find_passages(PassageQuery(("wave",)))
         assert (page.hits, page.unindexed, page.events) == ((), 60, 60)
         await store.wait_until_indexed()
         page = await store.find_passages(PassageQuery(("wave",)))
         assert (len(page.hits), page.unindexed, page.events) == (60, 0, 60)
-    finally:
-        await store.close()
 
 
 async def test_a_page_that_takes_too_long_goes_on_at_its_cursor(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(passage_index, "_SLICE_S", 0.0)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         await say(store, "s", *(f"wave {number}" for number in range(150)))
         found, cursor, pages = list[int](), 0, 0
         while cursor or not pages:
@@ -95,8 +88,6 @@ async def test_a_page_that_takes_too_long_goes_on_at_its_cursor(
             cursor, pages = page.cursor, pages + 1
         assert found == list(range(150, 0, -1))
         assert pages > 1
-    finally:
-        await store.close()
 
 
 async def test_a_secret_that_was_removed_is_in_no_index(tmp_path: Path) -> None:
@@ -124,13 +115,10 @@ async def test_a_log_that_is_another_one_now_is_indexed_again(tmp_path: Path) ->
     await say(store, "s", "nothing", "here", "but a zebra")
     await store.close()
     (tmp_path / "search.db").write_bytes(older)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         assert await seqs(store, "tide") == []
         assert await seqs(store, "zebra") == [3]
         assert await seqs(store, "nothing") == [1]
-    finally:
-        await store.close()
 
 
 async def test_hits_are_read_in_the_store_before_they_are_returned(tmp_path: Path) -> None:
@@ -141,11 +129,8 @@ async def test_hits_are_read_in_the_store_before_they_are_returned(tmp_path: Pat
     with closing(sqlite3.connect(tmp_path / "search.db")) as db, db:
         db.execute("INSERT INTO passages SELECT id + 1, log, seq, kind, path FROM passages")
         db.execute("INSERT INTO passage_words(rowid, text) SELECT max(id), 'xylophone' FROM passages")
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         assert await seqs(store, "xylophone") == []
-    finally:
-        await store.close()
 
 
 async def test_no_text_of_a_message_is_in_the_index(tmp_path: Path) -> None:

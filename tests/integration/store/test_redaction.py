@@ -27,6 +27,7 @@ from tests.support.store.builders import (
     START_MS,
     WORKSPACE,
     TickingClock,
+    closing_store,
     make_content,
     make_summary,
     tool_answer_event,
@@ -82,8 +83,7 @@ async def filled(folder: Path) -> LevelDbStore:
 
 
 async def test_no_file_contains_the_secret_any_more(tmp_path: Path) -> None:
-    store = await filled(tmp_path)
-    try:
+    async with closing_store(await filled(tmp_path)) as store:
         noise = [make_content(random.Random(n).randbytes(400_000)) for n in range(60)]  # enough for tables
         for content in noise:
             await store.commit(Commit("t", contents=[content]))
@@ -101,17 +101,12 @@ async def test_no_file_contains_the_secret_any_more(tmp_path: Path) -> None:
             assert await store.get(content.digest) == content.data
         await store.commit(Commit("s", [user_message_event(7)]))
         assert len(await store.events("s")) == 7
-    finally:
-        await store.close()
     assert files_with(tmp_path) == []
-    again = await LevelDbStore.open(tmp_path, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE)) as again:
         assert again.health.report is None
         assert len(await again.events("s")) == 7
         with pytest.raises(ContentRedacted):
             await again.get(digest_of(holding(900, 2)))
-    finally:
-        await again.close()
 
 
 async def test_the_search_index_does_not_contain_it(tmp_path: Path) -> None:
@@ -133,15 +128,12 @@ async def test_the_search_index_does_not_contain_it(tmp_path: Path) -> None:
 
 
 async def test_old_versions_are_removed_even_when_no_live_row_contains_it(tmp_path: Path) -> None:
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         await store.save_draft("s", f"my key is {SECRET}")
         await store.save_draft("s", "")
         assert files_with(tmp_path) != []
         assert (await store.redaction.redact(RedactionRequest(SECRET))).is_empty
         assert files_with(tmp_path) == []
-    finally:
-        await store.close()
 
 
 async def test_damaged_rows_and_quarantined_copies_are_removed_too(tmp_path: Path) -> None:
@@ -152,15 +144,12 @@ async def test_damaged_rows_and_quarantined_copies_are_removed_too(tmp_path: Pat
     (tmp_path / "notes" / "mine.txt").write_text("not of the store")
     (tmp_path / "quarantine" / f"{digest_of(b'x')}.row").write_bytes(b"unreadable")
     (tmp_path / "quarantine" / f"{digest_of(b'y')}.row.healed").write_bytes(holding(100, 9))
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         finds = await store.redaction.preview(RedactionRequest(SECRET))
         assert (len(finds.damaged), finds.store_copies) == (2, ("db before repair",))
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert (tmp_path / "notes" / "mine.txt").exists()
-    finally:
-        await store.close()
 
 
 async def test_reports_of_lost_content_are_redacted_too(tmp_path: Path) -> None:
@@ -169,15 +158,12 @@ async def test_reports_of_lost_content_are_redacted_too(tmp_path: Path) -> None:
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.delete(kinds.content_key(lost.digest))
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         finds = await store.redaction.redact(RedactionRequest(SECRET))
         assert (finds.labels, finds.unreadable) == ((lost.digest,), (lost.digest,))
         assert (await store.entry(lost.digest)).first_line.startswith("key [FORGOTTEN ")
         await store.wait_until_indexed()
         assert files_with(tmp_path) == []
-    finally:
-        await store.close()
     assert files_with(tmp_path) == []
 
 
@@ -190,8 +176,7 @@ async def test_content_with_other_bytes_does_not_block_a_redaction(
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.put(key, db.get(key)[:-10])
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         await store.commit(
             Commit("s", [RecordedEvent(1, START_MS, UserSpoke(SECRET, 1))], [make_content(holding(900, 2))])
         )
@@ -199,8 +184,6 @@ async def test_content_with_other_bytes_does_not_block_a_redaction(
         assert (len(finds.contents), len(finds.events)) == (1, 1)
         assert finds.unreadable == (other.digest,)
         assert files_with(tmp_path) == []
-    finally:
-        await store.close()
 
 
 async def test_in_a_damaged_store_a_second_run_is_reported_as_needed(tmp_path: Path) -> None:
@@ -226,25 +209,19 @@ async def test_the_report_of_an_unseen_repair_is_redacted_too(tmp_path: Path) ->
     compact_tables(tmp_path)
     assert flip_bit_near(tmp_path, lost.data[100:140], 5) == 1
     (tmp_path / "db" / "CURRENT").unlink()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         assert "untold" in files_with(tmp_path)
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert store.health.report is not None  # it is still reported
-    finally:
-        await store.close()
 
 
 async def test_an_unreadable_description_is_reported(tmp_path: Path) -> None:
     description = msgspec.structs.replace(make_content(b"clean"), first_line=f"key {SECRET}")
     await _stored(tmp_path, description)
     flip_last_bit(tmp_path, kinds.record_key(description.digest))
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         assert (await store.redaction.preview(RedactionRequest(SECRET))).unreadable == (description.digest,)
-    finally:
-        await store.close()
 
 
 async def _stored(folder: Path, content: Content) -> None:
@@ -327,13 +304,10 @@ async def test_the_remains_of_an_interrupted_write_are_removed_too(tmp_path: Pat
     ):  # they are written last
         db.delete(key)
     db.close()
-    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())) as store:
         await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert await store.get(complete.digest) == complete.data
-    finally:
-        await store.close()
 
 
 async def test_a_crash_between_the_files_is_repaired_at_the_next_start(tmp_path: Path) -> None:
@@ -343,31 +317,22 @@ async def test_a_crash_between_the_files_is_repaired_at_the_next_start(tmp_path:
     layout = StoreFiles(tmp_path)
     shutil.copytree(layout.db, layout.new_db)
     layout.db.rename(layout.old_db)
-    again = await LevelDbStore.open(tmp_path, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path, WORKSPACE)) as again:
         assert await again.events("s") == events
         assert not layout.old_db.exists()
-    finally:
-        await again.close()
 
 
 async def test_a_crash_afterwards_does_no_damage(tmp_path: Path) -> None:
     folder, copy = tmp_path / "store", tmp_path / "crashed"
     store = await filled(folder)
     await store.close()
-    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE, TickingClock())) as store:
         await store.redaction.redact(RedactionRequest(SECRET))
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("LOCK"))
         events = await store.events("s")
-    finally:
-        await store.close()
-    again = await LevelDbStore.open(copy, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(copy, WORKSPACE)) as again:
         assert again.health.report is None
         assert await again.events("s") == events
-    finally:
-        await again.close()
 
 
 async def test_readers_and_writers_continue_during_it(tmp_path: Path) -> None:

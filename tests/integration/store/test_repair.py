@@ -21,7 +21,13 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import open_files
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.words.store_reports import repair_notice
-from tests.support.store.builders import WORKSPACE, make_content, make_summary, tool_answer_event
+from tests.support.store.builders import (
+    WORKSPACE,
+    closing_store,
+    make_content,
+    make_summary,
+    tool_answer_event,
+)
 from tests.support.store.damage import compact_tables, database_files
 from tests.support.store.expected_state import (
     ExpectedState,
@@ -55,8 +61,7 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, expected: Expe
     for path in (folder / "db").glob(gone):
         path.unlink()
     before = database_files(folder)
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         assert not await compare_store(store, expected)
         if gone == "LOG":
             assert store.health.report is None
@@ -69,8 +74,6 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, expected: Expe
         assert store.health.report.events == expected.event_count
         await store.health.acknowledge()
         assert store.health.report is None
-    finally:
-        await store.close()
     again = await LevelDbStore.open(folder, WORKSPACE)
     assert again.health.report is None
     assert not await compare_store(again, expected)
@@ -119,13 +122,10 @@ async def test_a_crash_between_two_renames_of_a_repair_is_resumed(
         patch.setattr(Path, "rename", crashing)
         with pytest.raises(Crash):
             open_files(folder, WORKSPACE)
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         assert not await compare_store(store, expected)
         assert store.health.report is not None
         assert store.health.report.copy == str(folder / "kept" / "1" / "db")
-    finally:
-        await store.close()
     assert not [name for name in ("db.new", "db.mend") if (folder / name).exists()]
 
 
@@ -137,15 +137,12 @@ async def test_a_table_truncated_by_a_crash_is_repaired(
     (folder / "clean").unlink()
     table = max((folder / "db").glob("*.ldb"), key=lambda path: path.stat().st_size)
     table.write_bytes(table.read_bytes()[:-cut])
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         missing = await compare_store(store, expected)
         assert store.health.report is not None
         assert f"{table.name} has" in repair_notice(store.health.report).why
         check_reported(store.health.report, missing)
         assert not (cut == 1 and missing)
-    finally:
-        await store.close()
 
 
 async def test_a_repair_reports_progress_and_a_clean_open_reports_none(
@@ -173,15 +170,12 @@ async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
     folder = tmp_path / "store"
     largest = max((folder / "db").glob(pattern), key=lambda path: path.stat().st_size)
     largest.unlink()
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         missing = await compare_store(store, expected)
         assert missing
         assert store.health.report is not None
         assert largest.name in repair_notice(store.health.report).why
         check_reported(store.health.report, missing)
-    finally:
-        await store.close()
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -215,16 +209,13 @@ async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_open_rep
     report = await store.health.check()
     assert not report.is_sound or store.health.report  # the opening itself looks at the counters
     await store.close()
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         missing = await compare_store(store, expected)
         again = await store.health.check()
         assert again.problems == ()
         assert {damaged.digest for damaged in again.damaged} == missing.contents
         check_reported(store.health.report, missing) if report.problems else None
         assert bool(missing) == (kind in "be")
-    finally:
-        await store.close()
 
 
 async def test_a_sound_store_is_checked_with_progress_while_others_write(
@@ -250,8 +241,7 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
 
 
 async def test_a_check_can_be_canceled(tmp_path: Path, expected: ExpectedState) -> None:
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path / "store", WORKSPACE)) as store:
         progress: list[int] = []
 
         def stop(done: int, _: int) -> None:
@@ -265,8 +255,6 @@ async def test_a_check_can_be_canceled(tmp_path: Path, expected: ExpectedState) 
         await scope.close()
         assert len(progress) == 1
         assert not await compare_store(store, expected)
-    finally:
-        await store.close()
 
 
 async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_path: Path) -> None:
@@ -289,8 +277,7 @@ async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_pat
     await store.retention.empty_trash()
     await store.close()
     (folder / "db" / "CURRENT").unlink()
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         assert store.health.report is not None
         assert store.health.report.is_lossless, store.health.report
         with pytest.raises(ContentRedacted):
@@ -298,8 +285,6 @@ async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_pat
         assert [session.id for session in await store.sessions()] == ["s", "s2"]
         assert await store.get(digest_of(unrelated)) == unrelated
         assert (await store.health.check()).is_sound
-    finally:
-        await store.close()
 
 
 async def test_a_lost_line_of_the_list_is_read_from_the_log_with_pin_and_archive(tmp_path: Path) -> None:
@@ -309,13 +294,10 @@ async def test_a_lost_line_of_the_list_is_read_from_the_log_with_pin_and_archive
     await store.commit(Commit("s", log))
     await store.close()
     (tmp_path / "store" / "db" / "CURRENT").unlink()
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(tmp_path / "store", WORKSPACE)) as store:
         (summary,) = await store.sessions()
         assert (summary.title, summary.pinned, summary.archived) == ("a title", True, True)
         assert summary.updated == 1_000
-    finally:
-        await store.close()
 
 
 async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tmp_path: Path) -> None:
@@ -329,14 +311,11 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
         torn = log.read_bytes() + b"crc?" + (900).to_bytes(2, "little") + b"\1"
         torn += random.Random(number).randbytes(3000)
         log.write_bytes(torn)
-        opened = await LevelDbStore.open(crashed, WORKSPACE)
-        try:
+        async with closing_store(await LevelDbStore.open(crashed, WORKSPACE)) as opened:
             assert opened.health.report is None
             assert not await compare_store(opened, expected)
             assert (crashed / "kept" / f"torn-{number}" / log.name).read_bytes() == torn
             assert not (crashed / "kept" / "1").exists()
-        finally:
-            await opened.close()
     await store.close()
 
 
@@ -348,8 +327,7 @@ async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_
     await store.close()
     (log,) = (crashed / "db").glob("*.log")
     log.unlink()
-    opened = await LevelDbStore.open(crashed, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(crashed, WORKSPACE)) as opened:
         report = opened.health.report
         assert report is not None
         assert f"{log.name} is missing" in repair_notice(report).why
@@ -357,5 +335,3 @@ async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_
         assert "how much is unknown" in repair_notice(report).why
         assert sum((await compare_store(opened, expected)).events.values()) == 10
         assert (await opened.health.check()).is_sound
-    finally:
-        await opened.close()

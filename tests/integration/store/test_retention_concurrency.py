@@ -15,6 +15,7 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
     WORKSPACE,
     TickingClock,
+    closing_store,
     make_content,
     make_summary,
     tool_answer_event,
@@ -34,13 +35,10 @@ async def test_a_store_killed_during_cleanup_is_consistent(tmp_path: Path) -> No
     folder = tmp_path / "store"
     for seed in range(ROUNDS):
         acknowledged = kill_writer(folder, seed, 0.6, RETENTION_SCRIPT)
-        store = await LevelDbStore.open(folder, WORKSPACE)
-        try:
+        async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
             assert store.health.report is None
             assert await check_acknowledged(store, acknowledged) > 0
             await check_totals(store)
-        finally:
-            await store.close()
         check_row_consistency(folder)
 
 

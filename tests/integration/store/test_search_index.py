@@ -23,7 +23,7 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.store.opening import open_files
 from helix_desktop.store.search_index import SearchIndex
-from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
+from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock, closing_store
 from tests.support.store.search_samples import (
     collect_entries,
     fill_store,
@@ -75,14 +75,11 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Fill:
 
 async def search_results(folder: Path) -> list[list[str]]:
     """Return the results right after opening, and the same once all is indexed."""
-    store = await open_store(folder)
-    try:
+    async with closing_store(await open_store(folder)) as store:
         at_once = await answers(store)
         await store.wait_until_indexed()
         assert await answers(store) == at_once
         return at_once
-    finally:
-        await store.close()
 
 
 def hit_count(folder: Path, question: str) -> int:
@@ -128,8 +125,7 @@ async def test_a_query_that_sqlite_cannot_run_does_not_drop_the_index(
     tmp_path: Path, filled: Fill, entry_filter: EntryFilter
 ) -> None:
     filled(tmp_path)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         first = (tmp_path / "search.db").stat().st_ino
         passing = [
             entry.digest
@@ -142,8 +138,6 @@ async def test_a_query_that_sqlite_cannot_run_does_not_drop_the_index(
             ] == passing
         assert await store._ask_index(lambda index: True)  # it still answers
         assert (tmp_path / "search.db").stat().st_ino == first
-    finally:
-        await store.close()
 
 
 async def test_an_index_with_the_last_write_is_reused(tmp_path: Path, filled: Fill) -> None:
@@ -156,15 +150,12 @@ async def test_an_index_with_the_last_write_is_reused(tmp_path: Path, filled: Fi
     await store.close()
     assert hit_count(tmp_path, "SELECT max(id) FROM entries") == last + 1
     assert hit_count(tmp_path, "SELECT count(*) FROM entries WHERE text = 0") == 1
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")], (
             "before it is indexed"
         )
         await store.wait_until_indexed()
         assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")]
-    finally:
-        await store.close()
 
 
 def _cut(path: Path) -> None:
@@ -254,13 +245,12 @@ async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path, fil
     theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
     await theirs.close()
     shutil.copy(tmp_path / "mine" / "search.db", tmp_path / "theirs" / "search.db")
-    theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
-    try:
+    async with closing_store(
+        await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
+    ) as theirs:
         assert await theirs.digests(EntrySort("size")) == b""
         assert await search_digests(theirs, "tide") == []
         assert await theirs.tools() == ()
-    finally:
-        await theirs.close()
 
 
 async def test_searches_are_complete_while_the_index_is_built(
@@ -304,11 +294,8 @@ async def test_hits_of_the_index_are_checked_in_the_store_before_they_are_return
     with closing(sqlite3.connect(tmp_path / "search.db")) as db, db:
         db.execute("INSERT INTO words(rowid, text) SELECT id + 1, 'xylophone' FROM entries")
     assert hit_count(tmp_path, "SELECT count(*) FROM words WHERE words MATCH 'xyl'") == len(DATAS)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         assert await search_digests(store, "xylophone") == []
-    finally:
-        await store.close()
 
 
 async def test_texts_are_indexed_when_the_store_is_idle(tmp_path: Path) -> None:
@@ -347,8 +334,7 @@ async def test_writes_that_change_no_record_leave_the_index_valid(tmp_path: Path
 
 
 async def test_a_search_counts_the_texts_that_are_not_indexed_yet(tmp_path: Path) -> None:
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         await fill_store(store, DATAS)
         assert (await store.search("wave", limit=3)).unindexed == len(DATAS)
         await store.wait_until_indexed()
@@ -356,22 +342,17 @@ async def test_a_search_counts_the_texts_that_are_not_indexed_yet(tmp_path: Path
         await store.commit(Commit("s", contents=[sample_content(b"a later wave")]))
         results = await store.search("wave", limit=3)
         assert (results.hits[0].entry.digest, results.unindexed) == (digest_of(b"a later wave"), 1)
-    finally:
-        await store.close()
 
 
 async def test_texts_are_indexed_while_a_search_goes_on(tmp_path: Path) -> None:
     """Its parts follow each other faster than the time of quiet after which texts are indexed."""
-    store = await open_store(tmp_path, index_after=0.3)
-    try:
+    async with closing_store(await open_store(tmp_path, index_after=0.3)) as store:
         await fill_store(store, DATAS)
         expected = await search_digests(store, "wave tide", 100)
         async with asyncio.timeout(300):
             while (results := await store.search("wave tide", limit=100)).unindexed:
                 assert [hit.entry.digest for hit in results.hits] == expected
         assert [hit.entry.digest for hit in results.hits] == expected
-    finally:
-        await store.close()
 
 
 async def test_many_texts_that_are_not_indexed_are_searched_in_order(
@@ -380,8 +361,7 @@ async def test_many_texts_that_are_not_indexed_are_searched_in_order(
     """Above a number, candidates are looked up in the order of the listing instead of being sorted."""
     expected = filled(tmp_path)
     monkeypatch.setattr(search_index, "_MAX_SORTED_MATCHES", 2)
-    store = await open_store(tmp_path)
-    try:
+    async with closing_store(await open_store(tmp_path)) as store:
         assert await answers(store) == expected
         later = [sample_content(b"wave tide number 77, later %d" % number, number) for number in range(5)]
         await store.commit(Commit("s", contents=later))
@@ -389,8 +369,6 @@ async def test_many_texts_that_are_not_indexed_are_searched_in_order(
         earlier = [digest for digest in found if digest not in {content.digest for content in later}]
         assert earlier == expected[7]
         assert len(found) == len(earlier) + len(later)
-    finally:
-        await store.close()
 
 
 async def test_a_previous_version_waits_for_the_index(tmp_path: Path, filled: Fill) -> None:

@@ -62,6 +62,7 @@ from helix_desktop.store.remote.server import SharedStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     WORKSPACE,
+    closing_store,
     make_content,
     make_summary,
     tool_answer_event,
@@ -381,8 +382,7 @@ requests = st.one_of(
 
 async def speak_nonsense(folder: Path, frames: list[tuple[bool, bool, bytes]]) -> None:
     store = await SharedStore.open(folder, WORKSPACE)
-    witness = await connect(folder, WORKSPACE)
-    try:
+    async with closing_store(await connect(folder, WORKSPACE)) as witness:
         await witness.commit(Commit("s", [user_message_event(1)]))
         for with_handshake, framed, payload in frames:
             connection = await raw(folder, with_handshake)
@@ -396,8 +396,6 @@ async def speak_nonsense(folder: Path, frames: list[tuple[bool, bool, bytes]]) -
             await connection.close()
         assert await witness.events("s") == [user_message_event(1)]
         assert await store.sessions() == []
-    finally:
-        await witness.close()
         await store.close()
 
 

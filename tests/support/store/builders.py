@@ -1,6 +1,11 @@
-"""Contents, events and clocks for tests of the store."""
+"""Contents, events, clocks and open stores for tests of the store."""
 
 from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Protocol, TypeVar
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
@@ -14,10 +19,47 @@ from helix_desktop.domain.events.summary import (
     Section,
 )
 from helix_desktop.domain.store import Content, ContentKind, SessionSummary
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory import MemoryStore
+from helix_desktop.store.remote.client import RemoteStore, connect
+from helix_desktop.store.remote.server import SharedStore
 
 WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
 OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"
 START_MS = 1_750_000_000_000
+
+AnyStore = LevelDbStore | MemoryStore | RemoteStore
+
+
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+
+_S = TypeVar("_S", bound=_Closable)
+
+
+@asynccontextmanager
+async def closing_store(store: _S) -> AsyncIterator[_S]:
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+@asynccontextmanager
+async def open_kind(kind: str, folder: Path, clock: TickingClock) -> AsyncIterator[AnyStore]:
+    """A store that indexes when it is asked: memory, leveldb, or a client of one by socket or loopback."""
+    store: AnyStore
+    async with AsyncExitStack() as closings:
+        if kind == "memory":
+            store = MemoryStore(clock)
+        elif kind == "leveldb":
+            store = await LevelDbStore.open(folder, WORKSPACE, clock, index_after_s=None)
+        else:
+            owner = await SharedStore.open(folder, WORKSPACE, clock, kind == "loopback", index_after_s=None)
+            closings.push_async_callback(owner.close)
+            store = await connect(folder, WORKSPACE)
+        yield await closings.enter_async_context(closing_store(store))
 
 
 class TickingClock:

@@ -18,7 +18,7 @@ from pathlib import Path
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store.builders import WORKSPACE, tool_answer_event
+from tests.support.store.builders import WORKSPACE, closing_store, tool_answer_event
 from tests.support.store.expected_state import ExpectedState, compare_store
 from tests.support.store.power_loss_process import SESSIONS, content_bytes
 
@@ -115,8 +115,7 @@ def expected_state_after(groups: int, max_content_bytes: int) -> ExpectedState:
 
 async def check_after_power_loss(folder: Path, acknowledged: int, max_content_bytes: int) -> None:
     """Assert that the store opens with all acknowledged data, is consistent, and accepts writes."""
-    store = await LevelDbStore.open(folder, WORKSPACE)
-    try:
+    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
         missing = await compare_store(store, expected_state_after(acknowledged + 1, max_content_bytes))
         assert not missing.contents & expected_state_after(acknowledged, max_content_bytes).contents.keys()
         assert all(lost <= 1 for lost in missing.events.values())
@@ -127,5 +126,3 @@ async def check_after_power_loss(folder: Path, acknowledged: int, max_content_by
             await store.commit(
                 Commit(session_id, [tool_answer_event(seq, content_bytes(session_id, 1, max_content_bytes))])
             )
-    finally:
-        await store.close()

@@ -267,15 +267,6 @@ def test_providers_that_are_none_stay_in_the_file(file: Path, content: str) -> N
     assert (stored["providers"], stored["text_size"]) == (tomllib.loads(content)["providers"], 15)
 
 
-def test_a_file_that_cannot_be_read_or_written_is_reported(file: Path) -> None:
-    file.mkdir()
-    settings, damaged = SettingsFile(file).load()
-    assert settings == Settings()
-    assert damaged is not None
-    with pytest.raises(HelixError, match="couldn't be saved"):
-        SettingsFile(file).save_now(SETTINGS)
-
-
 async def test_concurrent_saves_run_one_after_the_other(file: Path) -> None:
     settings_file = SettingsFile(file)
     sizes = range(10, 20)

@@ -14,48 +14,6 @@ from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import kinds, open_history, start_and_copy
 
 
-async def test_what_changes_outside_calls_is_found_before_the_next_and_after_a_restart(
-    tmp_path: Path,
-) -> None:
-    root = tmp_path / "w"
-    root.mkdir()
-    (root / "a").write_text("1")
-    async with open_history(tmp_path) as history:
-        (root / "a").write_text("2")
-        outside = await history.begin_call(CallMark("s", "c"))
-        assert outside is not None
-        assert (outside.capture.source, kinds(outside)) == ("outside", {"a": "changed"})
-        assert await history.end_call("s", "c") is None
-    (root / "b").write_text("3")
-    async with open_history(tmp_path) as history:
-        assert kinds(await history.scan("s")) == {"b": "created"}
-
-
-async def test_what_a_command_did_is_taken_back_and_no_scan_takes_that_for_a_change(tmp_path: Path) -> None:
-    root = tmp_path / "w"
-    root.mkdir()
-    (root / "a").write_text("1")
-    async with open_history(tmp_path) as history:
-        await history.begin_call(CallMark("s", "c"))
-        (root / "a").write_text("2")
-        (root / "b").mkdir()
-        (root / "b/new").write_text("3")
-        captured = await history.end_call("s", "c")
-        assert captured is not None
-        (root / "user").write_text("mine")
-        plan = await history.plan_revert(captured.list.changes, (captured.capture.id,))
-        reverted = await history.revert("s", plan, {})
-        assert sorted(path.name for path in root.rglob("*")) == ["a", "user"]
-        assert (root / "a").read_text() == "1"
-        assert await history.scan("s") is None
-        assert reverted is not None
-        assert [kinds(each) for each in await history.unrecorded("s")] == [
-            kinds(captured),
-            {"user": "created"},
-            kinds(reverted),
-        ]
-
-
 async def test_the_event_loop_is_free_while_the_history_waits(tmp_path: Path) -> None:
     async with open_history(tmp_path) as history, asyncio.TaskGroup() as group:
         (tmp_path / "w/new").write_text("x")

@@ -1,12 +1,12 @@
-"""The one open LevelDB: scans and its lock."""
+"""The one open LevelDB: scans, its lock, and folders with non-English names."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -16,6 +16,7 @@ from helix_desktop.store import retention
 from helix_desktop.store.database import ReadWriteLock
 from helix_desktop.store.kinds import RowView, Span
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.files import ansi_path
 from tests.support.store.builders import START_MS, WORKSPACE
 
 
@@ -33,41 +34,36 @@ class CountedView:
         return getattr(self._view, name)
 
 
-async def test_moving_one_to_the_trash_looks_into_no_logs_for_the_others(tmp_path: Path) -> None:
+async def test_moving_one_to_the_trash_and_listing_it_look_into_no_logs_for_the_others(
+    tmp_path: Path,
+) -> None:
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
     contents = [Content(digest_of(data := b"%d" % n), data, "t", "f", "", 1) for n in range(50)]
     await store.commit(Commit("s", contents=contents))
+    one, store_contents = contents[7].digest, cast(Any, None)  # no index entry's content would be read
 
-    def choose(view: RowView) -> tuple[int, list[str]]:
-        counted: Any = CountedView(view)
-        chosen = retention.read_collectable(
-            counted, store_contents, [contents[7].digest, digest_of(b"never stored")], 0, START_MS
-        )
-        return counted.scans, chosen
+    def scans_of(read: Callable[[RowView], list[str]]) -> Callable[[RowView], tuple[int, list[str]]]:
+        def counted(view: RowView) -> tuple[int, list[str]]:
+            spy = CountedView(view)
+            read_of_it = read(cast(RowView, spy))
+            return spy.scans, read_of_it
 
-    store_contents: Any = None  # there is no index entry whose content would be read
-    scans, chosen = await store._run_query(choose)
-    assert chosen == [contents[7].digest]
-    assert scans <= 3
-    await store.close()
+        return counted
 
-
-async def test_what_is_not_in_the_trash_is_not_looked_for_in_logs(tmp_path: Path) -> None:
-    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
-    contents = [Content(digest_of(data := b"%d" % n), data, "t", "f", "", 1) for n in range(50)]
-    await store.commit(Commit("s", contents=contents))
-    await store.retention.collect([contents[7].digest], grace_ms=0)
-
-    def scans_of_both(view: RowView) -> tuple[int, list[str], list[str]]:
-        counted: Any = CountedView(view)
-        trashed = [entry.digest for entry in retention.read_trash(counted)]
-        purgeable = retention.read_purgeable(counted, store_contents, START_MS + 1)
-        return counted.scans, trashed, purgeable
-
-    store_contents: Any = None  # there is no index entry whose content would be read
-    scans, trashed, purgeable = await store._run_query(scans_of_both)
-    assert trashed == purgeable == [contents[7].digest]
-    assert scans <= 6, "a look into the logs for the one, and for none of the others"
+    digests = [one, digest_of(b"never stored")]
+    found = await store._run_query(
+        scans_of(lambda view: retention.read_collectable(view, store_contents, digests, 0, START_MS))
+    )
+    assert found[1] == [one]
+    assert found[0] <= 3
+    await store.retention.collect([one], grace_ms=0)
+    for read in (
+        lambda view: [entry.digest for entry in retention.read_trash(view)],
+        lambda view: retention.read_purgeable(view, store_contents, START_MS + 1),
+    ):
+        scans, trashed = await store._run_query(scans_of(read))
+        assert trashed == [one]
+        assert scans <= 3, "a look into the logs for the one, and for none of the others"
     await store.close()
 
 
@@ -125,3 +121,19 @@ def test_an_exception_inside_releases_the_lock() -> None:
             raise KeyError
     with gate.exclusive:
         pass
+
+
+@pytest.mark.parametrize("name", ["Jürgen Ω", "名前", "a b"])
+async def test_a_store_can_be_created_and_reopened_in_any_folder(tmp_path: Path, name: str) -> None:
+    """On Windows LevelDB takes names in the code page, which for a plain Python is not UTF-8."""
+    data = b"tide"
+    for _ in range(2):
+        store = await LevelDbStore.open(tmp_path / name / "store", WORKSPACE)
+        await store.commit(Commit("s", contents=[Content(digest_of(data), data)]))
+        assert await store.get(digest_of(data)) == data
+        await store.close()
+    assert (tmp_path / name / "store" / "db" / "CURRENT").is_file()
+
+
+def test_a_plain_name_is_passed_on_unchanged(tmp_path: Path) -> None:
+    assert ansi_path(tmp_path / "db") == str(tmp_path / "db")

@@ -268,16 +268,6 @@ async def test_a_refused_job_leaves_its_group_unchanged() -> None:
     assert set(disk.rows) == {b"first", b"before", b"after", b"!sequence"}
 
 
-async def test_a_refused_job_alone_writes_nothing() -> None:
-    disk = Disk()
-    disk.may_continue.set()
-    writer = writer_on(disk)
-    with pytest.raises(RuntimeError, match="explained: no"):
-        await writer.write(refuse)
-    await end(writer)
-    assert not disk.writes
-
-
 async def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:
     disk = Disk()
     disk.full = True

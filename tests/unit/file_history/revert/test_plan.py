@@ -252,23 +252,6 @@ def test_a_folder_that_vanished_is_made_again(rig: RevertRig) -> None:
     assert rig.states() == {}
 
 
-def test_a_folder_stays_for_what_the_user_keeps_in_it(rig: RevertRig) -> None:
-    with rig.call() as changes:
-        rig.write({"new/a": "1", "new/b": "2"})
-    rig.write({"new/a": "mine"})
-    rig.revert(changes)
-    assert sorted(rig.states()) == ["new", "new/a"]
-
-
-def test_a_moved_file_is_moved_back(rig: RevertRig) -> None:
-    rig.write({"a": "content"})
-    with rig.call() as changes:
-        (rig.root / "a").rename(rig.root / "b")
-    captured = rig.revert(changes)
-    assert captured is not None
-    assert [(change.path, change.moved_from) for change in captured.list.changes] == [("a", "b"), ("b", "")]
-
-
 @POSIX
 def test_a_folder_comes_back_in_one_that_gives_its_group_on(rig: RevertRig) -> None:
     """There a new folder has a bit that nobody set."""

@@ -182,15 +182,6 @@ def test_what_changed_before_it_was_copied_is_left_to_the_next_scan(root: Path) 
         assert not any(change.before and change.before.digest for change in captured.values())
 
 
-def test_the_copy_goes_on_where_it_was_cut_off(root: Path) -> None:
-    make(root, "a", "b")
-    with opened_history(root.parent, copies=False) as history:
-        assert not history.coverage().is_complete
-    with opened_history(root.parent) as history:
-        assert history.coverage().is_complete
-        assert history.coverage().files == 2
-
-
 def test_with_too_many_files_tools_are_captured_that_name_theirs(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-"""Diffs, states of hunks, patches and merges."""
+"""Changes of files: diffs, states of hunks, patches, merges, and which revert is a redo."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.file_history.changes import FileChange, FileState
+from helix_desktop.domain.file_history.changes import FileChange, FileState, RevertDirections, without_implied
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_contents, diff_states, patch_text
 from helix_desktop.domain.file_history.hunk_revert import HunkState, apply_hunks, hunk_states
 from helix_desktop.domain.file_history.merge import Merge, merge
@@ -57,10 +57,6 @@ def test_a_file_that_came_or_went_is_one_hunk() -> None:
     assert states(None, AFTER, AFTER) == states(AFTER, None, None) == (STANDS,)
     assert states(None, AFTER, None) == states(AFTER, None, AFTER) == (OVER,)
     assert states(None, AFTER, BEFORE) == states(AFTER, None, BEFORE) == (CHANGED,)
-
-
-def test_a_change_that_is_no_text_has_no_hunks() -> None:
-    assert states("a\0b", "a\0c", "a\0b") == ()
 
 
 lines = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"\n", b"\xff\n", b"d"]), max_size=12)
@@ -200,17 +196,6 @@ def test_hunks_lead_back_and_forth(before: bytes, after: bytes, context: int, un
         if line.kind != "removed":
             assert diff.after_lines[line.new - 1] == line.full_text
         assert all(0 <= span.start < span.end <= len(line.text) for span in line.spans)
-
-
-@given(_TEXTS, _TEXTS)
-def test_outside_the_hunks_all_lines_are_the_same(before: bytes, after: bytes) -> None:
-    diff = diff_contents(before, after, 0)
-    old, new = list(diff.before_lines), list(diff.after_lines)
-    for hunk in reversed(diff.hunks):
-        del old[hunk.old_start - 1 : hunk.old_start - 1 + hunk.old_count]
-        del new[hunk.new_start - 1 : hunk.new_start - 1 + hunk.new_count]
-        assert all(line.kind != "same" for line in hunk.lines)
-    assert old == new
 
 
 def test_a_function_that_was_added_is_one_group() -> None:
@@ -407,3 +392,38 @@ def test_what_is_no_text_is_only_named() -> None:
     assert patch_text([_changed("x", old, new)]) == ("diff --git a/x b/x\nBinary files a/x and b/x differ\n")
     folder = FileChange("dir", None, FileState("folder", mode=0o755))
     assert not patch_text([PatchFile(folder, diff_states(None, None, folder.after, None))])
+
+
+FOLDER, FILE = FileState("folder", mode=0o755), FileState(digest="a" * 64, size=3, mode=0o644)
+
+
+def test_folders_of_new_files_and_the_old_places_of_moved_ones_are_implied() -> None:
+    changes = [
+        FileChange("docs", before=FOLDER),
+        FileChange("docs/a.md", before=FILE),
+        FileChange("empty", after=FOLDER),
+        FileChange("src", FOLDER, FileState("folder", mode=0o700)),
+        FileChange("src/sub", after=FOLDER),
+        FileChange("src/sub/a.md", after=FILE, moved_from="docs/a.md"),
+    ]
+    assert [change.path for change in without_implied(changes)] == ["empty", "src", "src/sub/a.md"]
+
+
+def test_what_takes_back_a_revert_is_a_redo_and_what_takes_back_that_is_none() -> None:
+    directions = RevertDirections()
+    assert not directions.add("edit", "tool", "", ())
+    assert not directions.add("revert", "revert", "file", ("edit",))
+    assert directions.add("redo", "revert", "redo", ("revert",))
+    assert directions.add("part", "revert", "hunk", ("revert",)), "a part of a revert"
+    assert not directions.add("back", "revert", "redo", ("redo",))
+    assert not directions.add("back again", "revert", "hunk", ("part",))
+    assert directions.add("the edit again", "revert", "redo", ("edit",))
+    assert not directions.add("rewind", "revert", "rewind", ("edit", "revert"))
+    assert directions.add("rewind undone", "revert", "redo", ("rewind",))
+
+
+def test_of_what_is_not_known_the_scope_says_it() -> None:
+    directions = RevertDirections()
+    assert directions.is_redo("redo", ("elsewhere",))
+    assert not directions.is_redo("hunk", ("elsewhere",))
+    assert not directions.is_redo("file", ())

@@ -1,11 +1,14 @@
-"""What a call costs by its reported reads and writes: known prices, known dollars."""
+"""Models: which figures count, what calls cost, effort, and what goes along with requests."""
 
 from __future__ import annotations
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.choices import Effort, EffortLevel, SentEffort, fit_level, sort_levels
 from helix_desktop.domain.cost import (
     Budget,
     Spending,
@@ -23,8 +26,154 @@ from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
 from helix_desktop.domain.events.summary import HandoverFailed
 from helix_desktop.domain.messages import ModelInfo, ToolCall, Usage
+from helix_desktop.domain.model_spec import (
+    DEFAULT_RESERVE,
+    DEFAULT_WINDOW,
+    ModelSpec,
+    SourcedSpec,
+    SpecOrigin,
+    resolve_spec,
+)
+from helix_desktop.domain.request_extras import RequestExtras, merge_fields
 from helix_desktop.domain.tools import SubagentUsage
 from helix_desktop.words.costs import CostState, price_text, purposes_text
+from tests.support.tables import for_each
+
+TOKENS = st.integers(0, 3_000_000)
+FIGURES = st.builds(
+    ModelSpec,
+    window=TOKENS,
+    input=TOKENS,
+    output=TOKENS,
+    reserve=TOKENS,
+    price_in=st.floats(0, 100),
+    price_out=st.floats(0, 100),
+    images=st.none() | st.booleans(),
+)
+
+
+def reported_specs(origin: SpecOrigin, **figures: float) -> SourcedSpec:
+    return SourcedSpec(origin, f"the {origin} says so", ModelSpec(**figures))  # type: ignore[arg-type]  # figures by their names
+
+
+def test_an_unknown_model_gets_marked_defaults() -> None:
+    facts = resolve_spec().values
+    assert (facts["window"].value, facts["reserve"].value) == (DEFAULT_WINDOW, DEFAULT_RESERVE)
+    assert {fact.origin for fact in facts.values()} == {"assumed"}
+
+
+def test_the_first_source_wins_and_the_next_fills_its_gaps() -> None:
+    facts = resolve_spec(
+        reported_specs("you", window=9_000), reported_specs("server", window=8_000, output=700)
+    ).values
+    assert (facts["window"].value, facts["window"].source) == (9_000, "the you says so")
+    assert (facts["output"].value, facts["output"].origin) == (700, "server")
+
+
+def test_a_request_limit_below_the_window_is_the_reserve() -> None:
+    assert resolve_spec(reported_specs("catalog", window=400_000, input=272_000)).number("reserve") == 128_000
+
+
+@pytest.mark.parametrize(
+    ("window", "output", "reserve", "rule"),
+    [
+        (160_000, 0, 10_000, "1/16 of the context window"),
+        (32_000, 0, 4_096, "the minimum"),
+        (8_000, 0, 2_000, "1/4 of the context window, the most that is reserved"),
+        (1_000_000, 0, 32_000, "the maximum"),
+        (160_000, 8_192, 8_192, "the longest output of the model"),
+    ],
+)
+def test_the_reserve_names_the_rule_it_follows(window: int, output: int, reserve: int, rule: str) -> None:
+    facts = resolve_spec(reported_specs("server", window=window, output=output)).values["reserve"]
+    assert (facts.value, facts.source) == (reserve, rule)
+
+
+@given(st.lists(FIGURES, max_size=3))
+def test_every_model_has_a_window_that_leaves_space(specs: list[ModelSpec]) -> None:
+    info = resolve_spec(*(SourcedSpec("server", "", figures) for figures in specs)).model_info("here", "m")
+    assert info.window > 0
+    assert 0 <= info.reserve < info.window
+
+
+def test_a_source_that_says_free_wins_over_the_prices_of_a_later_one() -> None:
+    """A price of the user's own wins over it."""
+    free, priced = ModelSpec(free=True), ModelSpec(price_in=3.0, price_out=15.0)
+    reported, published = SourcedSpec("server", "", free), SourcedSpec("catalog", "", priced)
+    assert resolve_spec(reported, published).model_info("here", "m").free
+    assert resolve_spec(reported, published).number("price_in") == 0
+    assert not resolve_spec(SourcedSpec("you", "", priced), reported).is_free
+
+
+UP_TO_HIGH: tuple[EffortLevel, ...] = ("low", "medium", "high")
+
+
+@pytest.mark.parametrize(
+    ("effort", "levels", "sent"),
+    [
+        ("", UP_TO_HIGH, ""),
+        ("default", UP_TO_HIGH, ""),
+        ("max", UP_TO_HIGH, "high"),
+        ("medium", UP_TO_HIGH, "medium"),
+        ("minimal", UP_TO_HIGH, "low"),
+        ("medium", ("none", "low", "high"), "low"),
+        ("xhigh", (), "xhigh"),
+    ],
+)
+def test_the_nearest_level_is_sent(effort: Effort, levels: tuple[EffortLevel, ...], sent: SentEffort) -> None:
+    assert fit_level(effort, levels) == sent
+
+
+def test_a_model_that_cannot_think_is_sent_nothing_and_offers_nothing() -> None:
+    info = ModelInfo("box", "small")
+    assert (info.offered_efforts, info.fit_effort("high")) == (("low", "medium", "high"), "high")
+    mute = msgspec.structs.replace(info, reasoning=False)
+    assert (mute.offered_efforts, mute.fit_effort("high")) == ((), "")
+
+
+def test_levels_come_in_order_and_other_names_are_left_out() -> None:
+    assert sort_levels(["max", "ultra", "low", None]) == ("low", "max")
+
+
+@for_each(
+    ("extras", "words"),
+    [
+        (RequestExtras({"Authorization": "Bearer x"}), "carries the API key"),
+        (RequestExtras(secret_headers=("X-API-Key",)), "carries the API key"),
+        (RequestExtras({"Content-Length": "0"}), "Helix sets it"),
+        (RequestExtras({"X Title": "a"}), "isn't a header name"),
+        (RequestExtras({"X-Title": "a\r\nHost: evil"}), "characters that headers can't have"),
+        (RequestExtras({"X-Title": "a"}, ("x-title",)), "listed twice"),
+        (RequestExtras(body={"messages": []}), "Helix sets it"),
+        (RequestExtras(body={"max_tokens": 5}), "max output"),
+        (RequestExtras(body={"provider": {"order": [None]}}), "can't be null"),
+    ],
+)
+def test_what_would_break_a_request_is_refused_with_the_reason(extras: RequestExtras, words: str) -> None:
+    assert words in extras.fault("anthropic")
+
+
+def test_what_providers_ask_for_is_taken() -> None:
+    extras = RequestExtras(
+        {"HTTP-Referer": "https://helix.example", "anthropic-beta": "fast"},
+        ("X-Gateway-Token",),
+        {"service_tier": "flex", "max_tokens": 5, "provider": {"order": ["a", "b"]}},
+    )
+    assert extras.fault("openai-chat") == ""
+
+
+def test_what_a_model_says_counts_more_than_what_its_provider_says() -> None:
+    general = RequestExtras(
+        {"X-Team": "all", "X-App": "helix"}, ("X-Token",), {"a": {"x": 1, "y": 1}, "b": 1}
+    )
+    own = RequestExtras({"x-team": "lab"}, (), {"a": {"y": 2}})
+    both = general.with_narrower(own)
+    assert both == RequestExtras(
+        {"X-App": "helix", "x-team": "lab"}, ("X-Token",), {"a": {"x": 1, "y": 2}, "b": 1}
+    )
+    assert not RequestExtras()
+    assert merge_fields({"a": {"x": 1}}, {"a": 3}) == {"a": 3}
+
 
 PRICED = ModelInfo(
     "vendor",

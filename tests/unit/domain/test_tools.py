@@ -1,13 +1,18 @@
-"""Above 40 tools a request only names those of MCP servers; found and called, they are what they are."""
+"""Tools: each is described once, those above 40 are deferred, and the to-do list."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from helix_desktop.agent.subagents import DELEGATE
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.deferred_tools import (
     MAX_LIST_CHARS,
     MAX_WHOLE_TOOLS,
@@ -18,6 +23,11 @@ from helix_desktop.domain.deferred_tools import (
     unwrap_call,
     wrap_calls,
 )
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.files.file_use import file_use
 from helix_desktop.domain.messages import (
     CALL_TOOL,
     FIND_TOOLS,
@@ -27,12 +37,72 @@ from helix_desktop.domain.messages import (
     ToolCall,
     ToolSpec,
 )
+from helix_desktop.domain.todo import (
+    TodoItem,
+    TodoStatus,
+    changes_text,
+    current_item,
+    parse_items,
+    progress_text,
+)
+from helix_desktop.domain.tool_arguments import Arguments, schema
 from helix_desktop.providers.anthropic import encode_request
 from helix_desktop.providers.openai_chat import request_body
 from helix_desktop.tools.find_tools import CallTool, FindTools
-from helix_desktop.tools.tool import spec_of
+from helix_desktop.tools.tool import Tool, ToolRegistry, UnguardedTool, spec_of
+from helix_desktop.tools.workspace_tools import Todo
 from tests.support.tables import for_each
-from tests.support.tool_rig import DESCRIPTIONS_DIR
+from tests.support.tool_rig import DESCRIPTIONS_DIR, make_call, make_tools
+
+
+def _tools(kind: Any) -> dict[str, type[Tool[Any]]]:
+    own = {kind.name: kind} if "name" in kind.__dict__ else {}
+    return own | {name: tool for below in kind.__subclasses__() for name, tool in _tools(below).items()}
+
+
+def _arguments(of: dict[str, Any]) -> Any:
+    """Return arguments that a schema allows, the path of a file wherever a text may be."""
+    match of.get("type"):
+        case "object":
+            return {name: _arguments(part) for name, part in of.get("properties", {}).items()}
+        case "array":
+            return [_arguments(of["items"])]
+        case "integer":
+            return of.get("minimum", 1)
+        case "boolean":
+            return False
+    return of.get("enum", ["src/a.py"])[0]
+
+
+def test_every_tool_is_described_offered_and_has_its_text(tmp_path: Path) -> None:
+    offered = {spec.name for spec in make_tools(tmp_path).specs}
+    assert _tools(Tool).keys() | {DELEGATE} == BUILTIN_TOOLS.keys()
+    others = {DELEGATE, FindTools.name, CallTool.name, "fetch_url"}  # with subagents, many tools, the web
+    assert offered | others == BUILTIN_TOOLS.keys()
+    assert {
+        path.stem.removesuffix("-windows") for path in DESCRIPTIONS_DIR.glob("*.md")
+    } == BUILTIN_TOOLS.keys()
+
+
+def test_a_tool_without_a_description_is_named() -> None:
+    with pytest.raises(TypeError, match=r"count_words is not described in domain/builtin_tools\.py"):
+
+        class _CountWords(UnguardedTool[Arguments]):
+            name = "count_words"
+            arguments_type = Arguments
+
+
+@for_each("name", [name for name in BUILTIN_TOOLS if name not in (DELEGATE, "run_command")])
+def test_what_a_call_does_with_files_is_as_described(name: str) -> None:
+    """By the arguments that the tool has: a new one whose file `file_use` would not see is named."""
+    builtin, tool = BUILTIN_TOOLS[name], _tools(Tool)[name]
+    use = file_use(ToolCall("c1", name, json.dumps(_arguments(schema(tool.arguments_type, {})))))
+    if builtin.kind in ("write", "edit") or builtin.shows_lines:
+        assert use is not None, f"{name}: no argument of it is one that file_use.py takes for a file's path"
+        assert (use.action, use.paths) == (builtin.kind, ("src/a.py",))
+    else:
+        assert use is None
+
 
 OPEN: dict[str, Any] = {"type": "object", "properties": {}}
 TOOL_SEARCH = tuple(spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool))
@@ -224,3 +294,104 @@ def test_what_is_sent_back_is_what_the_model_wrote() -> None:
     ]
     assert sent["function"]["name"] == CALL_TOOL
     assert json.loads(sent["function"]["arguments"]) == written
+
+
+ITEMS = [
+    {"content": "read\nit", "status": "done"},
+    {"content": "write it", "status": "in_progress"},
+    {"content": "run it"},
+]
+
+
+async def test_a_new_list_is_answered_whole(tmp_path: Path) -> None:
+    box, call = make_tools(tmp_path), make_call("todo", items=ITEMS)
+    assert await box.approval(call) is None
+    result = await box.run(call)
+    assert result.content.decode() == "Todo list, 1 of 3 done:\n[x] read it\n[>] write it\n[ ] run it\n"
+    assert result.target == "1 of 3 done"
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([], "wrong arguments"),
+        ([{"content": " "}], "empty"),
+        ([{"content": "x" * 301}], "over 300"),
+        ([{"content": "x", "status": "began"}], "wrong arguments"),
+        ([{"content": "x"}] * 51, "wrong arguments"),
+        ([{"content": "x", "status": "in_progress"}] * 2, "More than one"),
+    ],
+)
+async def test_an_invalid_list_is_refused(tmp_path: Path, items: list[object], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
+        await make_tools(tmp_path).run(make_call("todo", items=items))
+
+
+def test_the_user_sees_what_the_call_wrote() -> None:
+    items = parse_items(make_call("todo", items=ITEMS).arguments)
+    assert items[2] == TodoItem("run it")
+    assert (progress_text(items), current_item(items)) == ("1 of 3", "write it")
+    assert current_item(items[2:]) == "run it"
+    assert current_item(items[:1]) == ""
+
+
+@pytest.mark.parametrize("arguments", ["", "{", "[]", '{"items": 3}', '{"items": [{"text": "x"}]}', "\udcff"])
+def test_invalid_arguments_give_no_list(arguments: str) -> None:
+    assert parse_items(arguments) == ()
+
+
+def listed(*statuses: TodoStatus) -> tuple[TodoItem, ...]:
+    """A list of items `a`, `b` and so on with these statuses."""
+    return tuple(TodoItem(name, status) for name, status in zip("abcdefgh", statuses, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("previous", "items", "line"),
+    [
+        (
+            listed("done", "in_progress", "pending"),
+            listed("done", "done", "in_progress"),
+            "Todo: 2 of 3 done; done: b; now: c",
+        ),
+        (listed("done", "in_progress"), listed("done", "done"), "Todo: 2 of 2 done; done: b"),
+        (listed("done", "pending"), listed("done", "in_progress"), "Todo: 1 of 2 done; now: b"),
+        (listed("done", "done"), listed("done", "pending"), "Todo: 1 of 2 done; again open: b; now: b"),
+        (
+            (TodoItem("x"), TodoItem("y")),
+            (TodoItem("y"), TodoItem("z")),
+            "Todo: 0 of 2 done; new: z; dropped: x; now: y",
+        ),
+        (tuple(map(TodoItem, "abcd")), tuple(TodoItem(name, "done") for name in "abcd"), ""),
+    ],
+)
+def test_a_change_takes_one_line_and_many_changes_the_list(
+    previous: tuple[TodoItem, ...], items: tuple[TodoItem, ...], line: str
+) -> None:
+    assert changes_text(previous, items) == line
+
+
+async def test_a_list_of_before_makes_the_answer_one_line() -> None:
+    """The newest that was taken: not one that was refused, and not the call itself."""
+    transcript = Transcript()
+
+    def record(event: Event) -> None:
+        transcript.apply(RecordedEvent(transcript.last_seq + 1, 1, event))
+
+    def call(number: int, items: list[dict[str, str]]) -> ToolCall:
+        return ToolCall(f"c{number}", "todo", json.dumps({"items": items}))
+
+    @dataclass
+    class Caller:
+        id: str
+        transcript: Transcript
+
+    record(SessionStarted("Tides"))
+    record(AssistantSpoke("", "m", 1, (call(1, ITEMS),)))
+    record(ToolAnswered("c1", "todo", "", "", 0, 1, 1))
+    record(AssistantSpoke("", "m", 1, (call(2, [{"content": ""}]),)))
+    record(ToolAnswered("c2", "todo", "", "", 0, 1, 1, ok=False))
+    done = [*ITEMS[:1], {"content": "write it", "status": "done"}, {"content": "run it"}]
+    record(AssistantSpoke("", "m", 1, (call(3, done),)))
+    result = await ToolRegistry([Todo(Caller("s", transcript))], DESCRIPTIONS_DIR).run(call(3, done))
+    assert result.content.decode() == "Todo: 2 of 3 done; done: write it; now: run it\n"
+    assert result.target == "2 of 3 done"
