@@ -38,7 +38,7 @@ from tests.benchmarks.store_rounds import (
     verified_reads,
 )
 from tests.support.store.builders import WORKSPACE
-from tests.support.store.crash_checks import check_acknowledged, check_row_consistency, kill_writer
+from tests.support.store.damage import check_acknowledged, check_row_consistency, kill_writer
 from tests.support.store.reference_databases import (
     ContentAddressedLevelDb,
     RawLevelDb,

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -16,18 +20,19 @@ from hypothesis import strategies as st
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted, DigestUnknown
-from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.events.recorded_event import digests_in
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
+from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.redaction import RedactionRequest
-from helix_desktop.domain.retention import DAY_MS, HOUR_MS, ContentReference, RetentionRule, indexed_digests
+from helix_desktop.domain.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
 from helix_desktop.domain.store import CacheEntry, Commit, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.store_reports import shortfall_text
 from tests.support.store.builders import (
+    START_MS,
     WORKSPACE,
     TickingClock,
-    closing_store,
     handover_event,
     make_content,
     make_summary,
@@ -253,28 +258,6 @@ async def test_a_deleted_session_is_hidden_with_its_subagents_and_can_be_restore
     assert await store.retention.trash_session("nobody") == ()
 
 
-async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
-    store: Store, clock: TickingClock
-) -> None:
-    single, shared = make_content(b"one"), make_content(b"both")
-    log = [tool_answer_event(1, b"one"), tool_answer_event(2, b"both"), tool_answer_event(3, b"both")]
-    await store.commit(Commit("s", log, [single, shared], summary=make_summary("s")))
-    await store.save_draft("s", "typed")
-    await store.commit(Commit("t", [tool_answer_event(1, b"both")], summary=make_summary("t")))
-    clock.now += 2 * DAY_MS
-    await store.retention.trash_session("s")
-    assert (await store.retention.plan(RetentionRule())).to_trash == ()
-    assert (await store.retention.empty_trash()).sessions == ("s",)
-    assert (await store.events("s"), (await store.draft("s")).text) == ([], "")
-    assert (await store.totals()).sessions == 1
-    assert await store.retention.session_digests("s") == []
-    assert (await store.entry(shared.digest)).references == 1
-    assert await store.retention.references(shared.digest) == [ContentReference("t", 1)]
-    assert await collect_all(store) == (single.digest,)
-    await store.commit(Commit("s", [user_message_event(1)], summary=make_summary("s")))
-    assert await store.events("s") == [user_message_event(1)]
-
-
 async def test_a_session_is_deleted_permanently_with_what_only_it_names(store: Store) -> None:
     """Without a dry run at once; other sessions, pins, drafts and index entries that stay keep theirs."""
     own, shared, pinned, drafted, indexed = map(make_content, (b"own", b"shared", b"pin", b"draft", b"far"))
@@ -364,111 +347,148 @@ INDEXES = [
 INDEXES.append(f"head\n{digest_of(INDEXES[0])} the index of everything before this one".encode())
 BODIES = PLAIN + INDEXES
 FORGETTABLE = {digest_of(PLAIN[0]), digest_of(PLAIN[2])}
-SESSIONS = ["s", "s1", "child of s"]
+SECRETS = ("hunter22secret", "another-secret")
+CHILD = "child of s"
 
 Action = Literal[
-    "put",
-    "name",
-    "recall",
-    "pin",
-    "unpin",
-    "collect",
-    "quota",
-    "restore",
-    "empty",
-    "delete",
-    "hide",
-    "show",
-    "wait",
-    "forget",
-    "lift",
-]
+    "put", "name", "say", "branch", "recall", "pin", "unpin", "collect", "quota", "restore", "empty",
+    "empty all", "delete", "hide", "show", "wait", "forget", "forget text", "lift", "crash",
+]  # fmt: skip
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One call; most actions use `bodies` and `session_id`."""
+    """One call; `number` chooses a session, `seq` where it is branched and what is said."""
 
     action: Action
-    session_id: str
+    number: int
+    seq: int
     bodies: tuple[int, ...]
 
 
 steps = st.builds(
     Step,
     action=st.sampled_from(
-        (*get_args(Action), "name", "name", "hide", "collect", "empty", "empty", "delete")
+        (*get_args(Action), *("name", "hide", "branch") * 2, "collect", "empty all", "delete", "crash")
     ),
-    session_id=st.sampled_from(SESSIONS),
+    number=st.integers(0, 99),
+    seq=st.integers(0, 99),
     bodies=st.lists(st.integers(0, len(BODIES) - 1), min_size=1, max_size=3).map(tuple),
 )
 
 
-async def do(store: Store, step: Step, clock: TickingClock) -> object:
-    """Run a step and return the comparable part of its result."""
+@dataclass
+class Expected:
+    """The log of each session, how much of it is a parent's, and the digests of what was forgotten."""
+
+    logs: dict[str, list[RecordedEvent]] = field(default_factory=lambda: {"s": [], "s1": [], CHILD: []})
+    starts: dict[str, int] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)
+    names: int = 0
+
+    def session(self, number: int) -> str:
+        return sorted(self.logs)[number % len(self.logs)]
+
+    def new_name(self) -> str:
+        self.names += 1
+        return f"n{self.names:02}"
+
+
+async def record(
+    stores: list[Store], expected: Expected, name: str, events: list[Event], data: Sequence[int]
+) -> None:
+    """Record events in all stores, together with the contents that they name."""
+    log = expected.logs[name]
+    recorded = [RecordedEvent(len(log) + at, START_MS, event) for at, event in enumerate(events, 1)]
+    log += recorded
+    line = msgspec.structs.replace(make_summary(name, len(log)), parent="s" if name == CHILD else "")
+    for store in stores:
+        await store.commit(Commit(name, recorded, list(map(_content, data)), summary=line))
+
+
+async def do(stores: list[Store], clocks: list[TickingClock], expected: Expected, step: Step) -> None:
+    """Run a step on all stores, which have to answer the same, and on what is expected."""
+    name = expected.session(step.number)
+    match step.action:
+        case "name" if await _targets_are_stored(stores[0], step):
+            makers = [handover_event if body >= len(PLAIN) else tool_answer_event for body in step.bodies]
+            events = [make(1, BODIES[body]).event for make, body in zip(makers, step.bodies, strict=True)]
+            await record(stores, expected, name, events, step.bodies)
+        case "say":
+            await record(stores, expected, name, [UserSpoke(f"{step.seq} {SECRETS[step.seq % 2]}", 1)], ())
+        case "branch" if expected.logs[name]:
+            seq, branch = 1 + step.seq % len(expected.logs[name]), expected.new_name()
+            expected.logs[branch], expected.starts[branch] = expected.logs[name][:seq], seq
+            await record(stores, expected, branch, [SessionBranched(name, seq, branch)], ())
+        case "quota":  # bytes on disk differ
+            plan = await stores[0].retention.plan(RetentionRule(quota=4000))
+            for store in stores:
+                await store.retention.collect([entry.digest for entry in plan.to_trash])
+        case "wait":
+            for clock in clocks:
+                clock.now += 13 * HOUR_MS
+        case "name" | "branch" | "crash":
+            pass
+        case _:
+            results = [
+                await answer(store, step, name, clock) for store, clock in zip(stores, clocks, strict=True)
+            ]
+            assert results[0] == results[1]
+            for gone in results[0][0]:
+                expected.logs.pop(gone, None)
+            if not expected.logs:
+                expected.logs[expected.new_name()] = []
+            if step.action.startswith("forget"):
+                expected.forgotten |= {digest_of(BODIES[body]) for body in step.bodies}
+                for session_id, log in expected.logs.items():
+                    stored = await stores[0].events(session_id)
+                    assert [each.seq for each in stored] == [each.seq for each in log]
+                    assert step.action == "forget" or SECRETS[step.seq % 2] not in repr(stored)
+                    expected.logs[session_id] = stored
+
+
+async def answer(store: Store, step: Step, name: str, clock: TickingClock) -> tuple[tuple[str, ...], object]:
+    """Run a step on one store; return the sessions that it removed, and what else can be compared."""
     digests = [digest_of(BODIES[body]) for body in step.bodies]
+    jumps = step.bodies[0] % 4 and step.action in ("collect", "empty", "delete")
+    clock.now += 2 * DAY_MS if jumps else 0  # so that it makes a difference, most of the time
     match step.action:
         case "put":
-            await store.commit(Commit(step.session_id, contents=[_content(body) for body in step.bodies]))
-        case "name":
-            await name(store, step)
-        case "wait":
-            clock.now += 13 * HOUR_MS
+            await store.commit(Commit(name, contents=list(map(_content, step.bodies))))
+        case "recall":
+            await store.commit(Commit(name, recalls=[it for it in digests if await store.find(it)]))
+        case "pin" | "unpin" if await store.find(digests[0]):
+            await store.retention.pin(digests[0], step.action == "pin")
         case "hide":
-            return await store.retention.trash_session(step.session_id)
+            return (), await store.retention.trash_session(name)
         case "show":
-            return await store.retention.restore_session(step.session_id)
-        case "recall" | "pin" | "unpin":
-            await use(store, step, [digest for digest in digests if await store.find(digest)])
+            return (), await store.retention.restore_session(name)
+        case "restore":
+            return (), (await store.retention.restore(digests)).digests
         case "forget":
             selected = tuple(digest for digest in digests if digest in FORGETTABLE)
             matches = await store.redaction.redact(RedactionRequest(digests=selected or tuple(digests[:1])))
-            return {content.digest for content in matches.contents}, matches.events
+            return (), ({content.digest for content in matches.contents}, matches.events)
+        case "forget text":
+            return (), (await store.redaction.redact(RedactionRequest(SECRETS[step.seq % 2]))).events
         case "lift":
-            return await store.redaction.lift(digests[0])
-        case _:
-            return await clean(store, step, digests, clock)
-    return None
-
-
-async def name(store: Store, step: Step) -> None:
-    """Store events together with the contents they reference."""
-    last = len(await store.events(step.session_id))
-    log = [
-        (handover_event if body >= len(PLAIN) else tool_answer_event)(last + index, BODIES[body])
-        for index, body in enumerate(step.bodies, 1)
-    ]
-    parent = "s" if step.session_id == "child of s" else ""
-    line = msgspec.structs.replace(make_summary(step.session_id, last), parent=parent)
-    await store.commit(Commit(step.session_id, log, [_content(body) for body in step.bodies], summary=line))
-
-
-async def use(store: Store, step: Step, stored: list[str]) -> None:
-    """Recall, pin or unpin stored contents."""
-    if step.action == "recall":
-        await store.commit(Commit(step.session_id, recalls=stored))
-    elif stored:
-        await store.retention.pin(stored[0], step.action == "pin")
-
-
-async def clean(store: Store, step: Step, digests: list[str], clock: TickingClock) -> object:
-    """Collect, restore, or empty the trash."""
-    if step.action == "restore":
-        return (await store.retention.restore(digests)).digests
-    if step.bodies[0] % 4:  # jump so that it makes a difference, most of the time
-        clock.now += 2 * DAY_MS
-    if step.action == "delete":
-        would = await store.retention.delete_permanently(digests, [step.session_id], dry_run=True)
-        deleted = await store.retention.delete_permanently(digests, [step.session_id])
-        assert would == deleted
-        return deleted.digests, deleted.sessions, deleted.staying.entries, deleted.with_branches
-    if step.action == "empty":
-        emptied = await store.retention.empty_trash(clock.now - DAY_MS)
-        return sorted(emptied.digests), emptied.sessions
-    plan = await store.retention.plan(RetentionRule())
-    collectable = [entry.digest for entry in plan.to_trash]
-    assert sorted((await store.retention.collect(collectable)).digests) == sorted(collectable)
-    parts = (plan.referenced, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
-    return collectable, [part.entries for part in parts]
+            return (), await store.redaction.lift(digests[0])
+        case "delete":
+            would = await store.retention.delete_permanently(digests, [name], dry_run=True)
+            deleted = await store.retention.delete_permanently(digests, [name])
+            assert would == deleted
+            staying = deleted.staying.entries, deleted.with_branches
+            return deleted.sessions, (sorted(deleted.digests), staying)
+        case "empty" | "empty all":
+            limit = [clock.now - DAY_MS] if step.action == "empty" else []
+            emptied = await store.retention.empty_trash(*limit)
+            return emptied.sessions, sorted(emptied.digests)
+        case "collect":
+            plan = await store.retention.plan(RetentionRule())
+            collectable = [entry.digest for entry in plan.to_trash]
+            assert sorted((await store.retention.collect(collectable)).digests) == sorted(collectable)
+            parts = (plan.referenced, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
+            return (), (collectable, [part.entries for part in parts])
+    return (), None
 
 
 def _content(body: int) -> Content:
@@ -480,35 +500,39 @@ async def everything(store: Store) -> list[CacheEntry]:
     return [*(await store.page()).entries, *(await store.retention.trash()).entries]
 
 
-async def check(store: Store, forgotten: set[str]) -> None:
-    """Check the invariants; only contents in `forgotten` may be gone."""
+async def check(store: Store, expected: Expected) -> None:
+    """Check that every log is whole, and what is named can be read; only what was forgotten may be gone."""
     entries = await everything(store)
     totals = await store.totals()
     assert totals.entries == len({entry.digest for entry in entries}) == len(entries)
     assert totals.size == sum(entry.size for entry in entries)
     assert totals.stored_size == sum(entry.stored_size for entry in entries)
-    reference_counts: dict[str, int] = {}
-    for session_id in SESSIONS:
-        referenced: set[str] = set()
-        for recorded in await store.events(session_id):
-            for digest in digests_in(recorded.event):
-                reference_counts[digest] = reference_counts.get(digest, 0) + 1
-                referenced.add(digest)
-        assert set(await store.retention.session_digests(session_id)) == referenced
-    reached = list(reference_counts)
+    reached: list[str] = []
+    for session_id, log in expected.logs.items():
+        assert await store.events(session_id) == log
+        referenced = [digest for each in log for digest in digests_in(each.event)]
+        assert set(await store.retention.session_digests(session_id)) == set(referenced)
+        reached += set(referenced) - set(reached)
+        own = [
+            digest for each in log[expected.starts.get(session_id, 0) :] for digest in digests_in(each.event)
+        ]
+        for digest in own:
+            assert sum(
+                it.session == session_id for it in await store.retention.references(digest)
+            ) == own.count(digest)
     for digest in reached:
         try:
             data = await store.get(digest)
         except ContentRedacted:
-            assert digest in forgotten
+            assert digest in expected.forgotten
             continue
         assert digest_of(data) == digest
         if (await store.entry(digest)).kind == "index":
             reached += indexed_digests(data) - set(reached)
     for entry in entries:
-        references = await store.retention.references(entry.digest)
-        assert len(references) == entry.references == reference_counts.get(entry.digest, 0)
+        assert len(await store.retention.references(entry.digest)) == entry.references
         assert not (entry.trashed and entry.references)
+    assert (await store.health.check()).problems == ()
 
 
 async def state(store: Store) -> object:
@@ -517,36 +541,41 @@ async def state(store: Store) -> object:
     return entries, await store.sessions(), (await store.retention.trash()).sessions
 
 
+def copy_files(where: Path, copy: Path) -> None:
+    """LevelDB merges tables on its own thread: copy again if one came or went meanwhile."""
+    is_whole = False
+    while not is_whole:
+        shutil.rmtree(copy, ignore_errors=True)
+        names = sorted(os.listdir(where / "db"))
+        with suppress(shutil.Error):
+            shutil.copytree(where, copy, ignore=shutil.ignore_patterns("search.db*"))
+        is_whole = names == sorted(os.listdir(where / "db"))
+
+
 async def compare(script: list[Step], folder: Path) -> None:
-    clock, other, forgotten = TickingClock(), TickingClock(), set[str]()
-    durable: Store = await LevelDbStore.open(folder, WORKSPACE, clock)
-    twin: Store = MemoryStore(other)
+    clocks, expected, where = [TickingClock(), TickingClock()], Expected(), folder / "0"
+
+    async def opened() -> Store:
+        store = await LevelDbStore.open(where, WORKSPACE, clocks[0], index_after_s=None)
+        assert store.health.report is None
+        return store
+
+    durable, twin = await opened(), MemoryStore(clocks[1])
     try:
-        for step in script:
-            if step.action == "quota":  # bytes on disk differ: each store is only checked
-                plan = [
-                    entry.digest
-                    for entry in (await durable.retention.plan(RetentionRule(quota=4000))).to_trash
-                ]
-                await durable.retention.collect(plan)
-                await twin.retention.collect(plan)
-            elif step.action == "name" and not await _targets_are_stored(durable, step):
-                continue
-            else:
-                assert await do(durable, step, clock) == await do(twin, step, other)
-            if step.action == "forget":
-                forgotten |= {digest_of(BODIES[body]) for body in step.bodies}
-            other.now = clock.now = max(clock.now, other.now)
-            await check(durable, forgotten)
-            await check(twin, forgotten)
-            other.now = clock.now = max(clock.now, other.now)
-        assert await state(durable) == await state(twin)
+        for place, step in enumerate(script, 1):
+            if step.action == "crash":  # what is on the disk at this moment is opened again
+                copy_files(where, folder / str(place))
+                await durable.close()
+                where = folder / str(place)
+                durable = await opened()
+            await do([durable, twin], clocks, expected, step)
+            clocks[0].now = clocks[1].now = max(clocks[0].now, clocks[1].now)
+            for store in (durable, twin):
+                await check(store, expected)
+            clocks[0].now = clocks[1].now = max(clocks[0].now, clocks[1].now)
+            assert await state(durable) == await state(twin)
     finally:
         await durable.close()
-    async with closing_store(await LevelDbStore.open(folder, WORKSPACE, clock)) as again:
-        assert again.health.report is None
-        await check(again, forgotten)
-        assert await state(again) == await state(twin)
 
 
 async def _targets_are_stored(store: Store, step: Step) -> bool:
@@ -563,7 +592,7 @@ async def _targets_are_stored(store: Store, step: Step) -> bool:
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(steps, min_size=15, max_size=30))
-def test_no_referenced_content_is_ever_lost(script: list[Step]) -> None:
+@given(st.lists(steps, min_size=20, max_size=40))
+def test_no_log_and_no_referenced_content_is_ever_lost(script: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(compare(script, Path(folder)))

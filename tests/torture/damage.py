@@ -20,14 +20,17 @@ from helix_desktop.store.contents import holds_content
 from helix_desktop.store.kinds import ROWS, RowDamaged, session_and_seq
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, closing_store
-from tests.support.store.crash_checks import (
+from tests.support.store.damage import (
     AcknowledgedCommits,
+    ExpectedState,
     check_acknowledged,
     check_row_consistency,
+    compact_tables,
+    damage_and_compare,
+    damage_file,
     kill_writer,
+    write_commits,
 )
-from tests.support.store.damage import compact_tables
-from tests.support.store.expected_state import ExpectedState, damage_and_compare, damage_file, write_commits
 from tests.support.store.power_loss import (
     LOSS_MODES,
     check_after_power_loss,

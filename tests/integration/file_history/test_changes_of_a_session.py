@@ -1,4 +1,4 @@
-"""Parts of a session taken back and redone in any order: files and list agree, whatever came before."""
+"""Parts and hunks of a session's changes, taken back and redone in any order: files and list agree."""
 
 from __future__ import annotations
 
@@ -13,19 +13,21 @@ import pytest
 from helix_desktop.agent.change_recorder import record_captures, record_unrecorded
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
+from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
+from helix_desktop.domain.file_history.hunk_revert import HunkState
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import plan_lead
 from helix_desktop.ui.changes.reverts.revert_flow import done_text
+from tests.support.file_changes.cases import numbered_lines
 from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import SESSION, HistoryRig, open_rig
-from tests.support.file_changes.states import describe_recorded, describe_state
-from tests.support.file_changes.tree import make_tree
+from tests.support.file_changes.tree import describe_recorded, describe_state, make_tree
 from tests.support.session_simulator import create_session
 from tests.support.store.builders import WORKSPACE
 
@@ -184,3 +186,212 @@ async def check_list(rig: HistoryRig, changes: WorkspaceChanges) -> None:
             assert describe_recorded(file.before) == present, file.path
     taken_back = {id_ for row in listed.captures for id_ in row.reverts}
     assert {row.capture_id for row in listed.captures if row.is_reverted} <= taken_back
+
+
+PATH = "list.txt"
+BEFORE = numbered_lines(40)
+AFTER = numbered_lines(40, line3="first", line20="second", line37="third")
+STANDS, OVER, CHANGED = "standing", "taken_back", "changed"
+
+
+class Life:
+    """A session in which a call changed a text in three places."""
+
+    def __init__(self, rig: HistoryRig, session: Session, changes: WorkspaceChanges) -> None:
+        self.rig, self.session, self.changes = rig, session, changes
+
+    async def write(self, text: str) -> None:
+        """Let a call of the agent write the file."""
+        self.rig.log.clear()
+        await self.rig.run((("write_file", {"path": PATH, "content": text}),))
+        await record_captures(self.session, self.rig.history, self.rig.log)
+
+    async def write_outside(self, text: str) -> None:
+        """Write the file as the user does."""
+        (self.rig.root / PATH).write_text(text)
+        await self.rig.history.scan(SESSION)
+        await record_unrecorded(self.session, self.rig.history)
+
+    @property
+    def text(self) -> str:
+        """What the file holds."""
+        return (self.rig.root / PATH).read_text()
+
+    async def row(self, number: int) -> RecordedChanges:
+        """Return a row of the list, -1: the newest."""
+        return (await self.changes.of_session(SESSION)).captures[number]
+
+    async def revert(self, hunk: int, number: int) -> RevertPlan:
+        """Take a hunk of a row back, without a question."""
+        row = await self.row(number)
+        return await self.carry_out(await self.changes.plan(SESSION, _hunk_of(row, hunk)))
+
+    async def redo(self, hunk: int, number: int) -> RevertPlan:
+        """Do a hunk of a row again, without a question."""
+        row = await self.row(number)
+        return await self.carry_out(await self.changes.plan_hunk_redo(SESSION, _hunk_of(row, hunk)))
+
+    async def revert_file(self, number: int) -> RevertPlan:
+        """Take all of a row back, without a question."""
+        row = await self.row(number)
+        selection = RevertSelection((row.capture_id,), (PATH,), scope="file")
+        return await self.carry_out(await self.changes.plan(SESSION, selection))
+
+    async def redo_file(self, number: int) -> RevertPlan:
+        """Do all of a row again, without a question."""
+        row = await self.row(number)
+        return await self.carry_out(await self.changes.plan_redo(SESSION, row.capture_id, (PATH,)))
+
+    async def carry_out(self, plan: RevertPlan) -> RevertPlan:
+        """Do what is planned, which has to be something."""
+        assert [file.status for file in plan.files] in (["ready"], ["merge"])
+        choices: dict[str, RevertChoice] = {
+            file.path: "merged" for file in plan.files if file.status == "merge"
+        }
+        assert await self.changes.revert(SESSION, plan, choices) is not None
+        return plan
+
+    async def states(self, number: int) -> tuple[HunkState, ...]:
+        row = await self.row(number)
+        (change,) = row.changes
+        (file,) = (await self.changes.of_session(SESSION)).files
+        return await self.changes.hunk_states(
+            await self.changes.diff(change.before, change.after), file.after
+        )
+
+    async def status(self) -> str:
+        (file,) = (await self.changes.of_session(SESSION)).files
+        return file.status
+
+
+def _hunk_of(row: RecordedChanges, hunk: int) -> RevertSelection:
+    return RevertSelection((row.capture_id,), (PATH,), (hunk,), "hunk")
+
+
+@asynccontextmanager
+async def edited(folder: Path) -> AsyncIterator[Life]:
+    """A session after the call."""
+    async with open_changes(folder) as (rig, session, changes):
+        (rig.root / PATH).write_text(BEFORE)
+        await rig.history.scan(SESSION)
+        await rig.history.acknowledge([found.capture.id for found in await rig.history.unrecorded(SESSION)])
+        await session.record(UserSpoke("Go.", 2))
+        life = Life(rig, session, changes)
+        await life.write(AFTER)
+        yield life
+
+
+async def test_a_hunk_that_was_reverted_is_known_and_comes_back_alone(tmp_path: Path) -> None:
+    async with edited(tmp_path) as life:
+        assert await life.states(0) == (STANDS, STANDS, STANDS)
+        plan = await life.revert(1, 0)
+        assert (plan.scope, plan.is_redo) == ("hunk", False)
+        assert await life.states(0) == (STANDS, OVER, STANDS)
+        again = await life.changes.plan(SESSION, _hunk_of(await life.row(0), 1))
+        assert [file.status for file in again.files] == ["same"], "to revert it again does nothing"
+
+        plan = await life.redo(1, 0)
+        assert life.text == AFTER
+        assert (plan.scope, plan.is_redo) == ("redo", True), "all of that revert is undone"
+        assert await life.states(0) == (STANDS, STANDS, STANDS)
+        assert (await life.row(1)).is_reverted, "the revert reads as undone"
+        await life.revert(1, 0)
+        assert await life.states(0) == (STANDS, OVER, STANDS)
+
+
+async def test_all_hunks_reverted_are_the_whole_until_one_comes_back(tmp_path: Path) -> None:
+    async with edited(tmp_path) as life:
+        for hunk in (0, 1, 2):
+            assert await life.status() == "open"
+            await life.revert(hunk, 0)
+        assert (life.text, await life.status()) == (BEFORE, "reverted")
+        await life.redo_file(1)  # the revert of the first hunk
+        assert life.text == numbered_lines(40, line3="first")
+        assert await life.status() == "open"
+        assert await life.states(0) == (STANDS, OVER, OVER)
+        assert [(await life.row(number)).is_reverted for number in (1, 2, 3)] == [True, False, False]
+
+        plan = await life.revert_file(0)
+        assert [file.status for file in plan.files] == ["ready"], "nothing came between"
+        assert (life.text, await life.status()) == (BEFORE, "reverted")
+        await life.redo_file(0)
+        assert (life.text, await life.status()) == (AFTER, "open")
+        assert await life.states(0) == (STANDS, STANDS, STANDS)
+        assert [(await life.row(number)).is_reverted for number in (1, 2, 3)] == [True, True, True]
+        plan = await life.revert_file(0)
+        assert [file.status for file in plan.files] == ["ready"]
+        assert (life.text, await life.status()) == (BEFORE, "reverted")
+
+
+async def test_a_part_of_a_revert_that_is_redone_is_called_so_and_makes_the_file_open(tmp_path: Path) -> None:
+    async with edited(tmp_path) as life:
+        await life.revert_file(0)
+        plan = await life.revert(2, 1)  # to revert a part of a revert is a redo
+        assert (plan.scope, plan.is_redo) == ("hunk", True)
+        assert ((await life.row(2)).scope, (await life.row(2)).is_redo) == ("hunk", True)
+        assert life.text == numbered_lines(40, line37="third")
+        assert await life.status() == "open"
+        assert await life.states(0) == (OVER, OVER, STANDS)
+        assert await life.states(1) == (STANDS, STANDS, OVER)
+
+        plan = await life.redo(1, 0)
+        assert (plan.scope, plan.is_redo) == ("hunk", True)
+        assert await life.states(0) == (OVER, STANDS, STANDS)
+        plan = await life.redo(2, 1)  # the revert of that hunk is made again
+        assert not plan.is_redo
+        assert not (await life.row(-1)).is_redo
+        assert (await life.row(2)).is_reverted, "the redo of a part is undone"
+        assert await life.states(0) == (OVER, STANDS, OVER)
+        await life.revert(1, 0)
+        assert (life.text, await life.status()) == (BEFORE, "reverted")
+        await life.redo_file(0)
+        assert (life.text, await life.status()) == (AFTER, "open")
+
+
+async def test_a_rewind_behind_reverted_parts_leaves_what_was_said_then(tmp_path: Path) -> None:
+    async with edited(tmp_path) as life:
+        await life.revert_file(0)
+        (sent,) = await life.session.record(UserSpoke("More.", 2))
+        await life.revert(2, 1)
+        assert await life.status() == "open"
+        await life.carry_out(await life.changes.plan_rewind(SESSION, sent.seq))
+        assert (life.text, await life.status()) == (BEFORE, "reverted")
+        await life.redo_file(-1)
+        assert (life.text, await life.status()) == (numbered_lines(40, line37="third"), "open")
+
+
+async def test_a_hunk_whose_lines_changed_since_says_so(tmp_path: Path) -> None:
+    async with edited(tmp_path) as life:
+        await life.write(numbered_lines(40, line3="mine", line20="second", line37="third"))
+        assert await life.states(0) == (CHANGED, STANDS, STANDS)
+        await life.write_outside(numbered_lines(41, line3="mine", line37="third"))
+        assert await life.states(0) == (CHANGED, OVER, STANDS), "whoever took it back"
+        plan = await life.redo(1, 0)
+        assert plan.is_redo
+        assert life.text == numbered_lines(41, line3="mine", line20="second", line37="third")
+        await life.revert(1, 0)
+        (life.rig.root / PATH).unlink()
+        await life.rig.history.scan(SESSION)
+        await record_unrecorded(life.session, life.rig.history)
+        assert await life.states(0) == (CHANGED, CHANGED, CHANGED)
+
+
+@pytest.mark.parametrize("seed", range(int(os.environ.get("HELIX_FUZZ_SEEDS", "2"))))
+async def test_in_any_order_what_is_said_is_what_the_file_holds(seed: int, tmp_path: Path) -> None:
+    choose = random.Random(seed)
+    async with edited(tmp_path) as life:
+        for _ in range(10):
+            rows = (await life.changes.of_session(SESSION)).captures
+            assert (await life.status() == "reverted") == (life.text == BEFORE)
+            number = choose.randrange(len(rows))
+            states = await life.states(number)
+            if rows[number].is_reverted or len(states) == 1 or choose.random() < 0.3:
+                number = choose.choice((0, len(rows) - 1))
+                is_redo = rows[number].is_reverted
+                await (life.redo_file if is_redo else life.revert_file)(number)
+                continue
+            hunk = choose.randrange(len(states))
+            before = life.text
+            await (life.redo if states[hunk] == OVER else life.revert)(hunk, number)
+            assert life.text != before
+            assert (await life.states(number))[hunk] != states[hunk]

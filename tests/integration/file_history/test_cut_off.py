@@ -14,8 +14,7 @@ from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.file_history.changes import CallMark
 from tests.support.file_changes import kill_process
 from tests.support.file_changes.rig import SESSION, open_rig
-from tests.support.file_changes.states import wrong_changes
-from tests.support.file_changes.tree import make_tree
+from tests.support.file_changes.tree import make_tree, wrong_changes
 from tests.support.small_disk import fill_disk, mount_small_disk
 
 STEPS = os.environ.get("HELIX_KILL_STEPS", "5:320:27")

@@ -19,13 +19,23 @@ from helix_desktop.domain.errors import RevertRefused
 from helix_desktop.domain.file_history.changes import CapturedChanges, RevertPlan
 from tests.support.file_changes.random_edits import START, RandomEdits
 from tests.support.file_changes.rig import HistoryRig, open_rig
-from tests.support.file_changes.states import describe_recorded, describe_state, false_reasons
-from tests.support.file_changes.tree import Entry, File, Folder, Tree, differing, make_tree, read_entry
+from tests.support.file_changes.tree import (
+    Entry,
+    File,
+    Folder,
+    Tree,
+    describe_recorded,
+    describe_state,
+    differing,
+    false_reasons,
+    make_tree,
+    read_entry,
+)
 
 SEEDS = range(int(os.environ.get("HELIX_FUZZ_SEEDS", "1")))
 """More of them for a longer run: HELIX_FUZZ_SEEDS=200."""
 
-EDITS, TURNS = 500, 12
+EDITS, TURNS = 300, 8
 _SAVES = 40
 _REVERT_S = 0.02  # seconds, about as long as a revert takes
 

@@ -22,8 +22,16 @@ from tests.support.file_changes.cases import (
     ChangeCase,
 )
 from tests.support.file_changes.rig import HistoryRig, open_rig, prepare_workspace
-from tests.support.file_changes.states import false_reasons, join_changes, wrong_changes
-from tests.support.file_changes.tree import File, Tree, differing, make_tree, outside_of
+from tests.support.file_changes.tree import (
+    File,
+    Tree,
+    differing,
+    false_reasons,
+    join_changes,
+    make_tree,
+    outside_of,
+    wrong_changes,
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are those of a POSIX shell")
 

@@ -28,12 +28,13 @@ from tests.support.store.builders import (
     make_summary,
     tool_answer_event,
 )
-from tests.support.store.damage import compact_tables, database_files
-from tests.support.store.expected_state import (
+from tests.support.store.damage import (
     ExpectedState,
     check_reported,
+    compact_tables,
     compare_store,
     damage_and_compare,
+    database_files,
     write_commits,
 )
 

@@ -1,8 +1,9 @@
-"""One process owns a store and others use it: two processes, hostile guests, ends in the middle."""
+"""One process owns a store and others use it: its lock, hostile guests, ends in the middle, and its heirs."""
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import random
 import signal
@@ -10,8 +11,9 @@ import stat
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Coroutine
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager, nullcontext, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from helix_desktop.agent.ports import Store, StoreHealth, StoreRedaction, StoreR
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ArchiveWriteFailed,
+    DataDirUnavailable,
     InvalidArchive,
     StoreClosed,
     StoreLocked,
@@ -33,6 +36,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
+from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote import client
 from helix_desktop.store.remote.client import (
     ConnectionClosed,
@@ -58,7 +62,7 @@ from helix_desktop.store.remote.rpc import (
     read_frame_head,
     write_endpoint,
 )
-from helix_desktop.store.remote.server import SharedStore
+from helix_desktop.store.remote.server import SharedStore, StoreServer
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     WORKSPACE,
@@ -68,7 +72,245 @@ from tests.support.store.builders import (
     tool_answer_event,
     user_message_event,
 )
-from tests.support.store.owner_process import owner_process
+from tests.support.store.damage import kill_writer
+
+CHECKOUT = Path(__file__).resolve().parents[3]
+OWNER_SCRIPT = """
+import asyncio, sys
+from pathlib import Path
+from helix_desktop.store.remote.server import SharedStore
+
+async def own():
+    store = await SharedStore.open(Path(sys.argv[1]), sys.argv[2])
+    store.set_open_sessions(lambda session: session == "open here")
+    print("open", flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    await store.close()
+
+asyncio.run(own())
+"""
+
+
+@asynccontextmanager
+async def owner_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Process]:
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", OWNER_SCRIPT, str(folder), WORKSPACE,
+        cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"open\n"
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            process.send_signal(signal.SIGCONT)
+        await process.communicate(b"")
+
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from helix_desktop.store.leveldb_store import LevelDbStore
+
+async def hold():
+    store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
+    print("open", flush=True)
+    await asyncio.to_thread(sys.stdin.read)
+    await store.close()
+
+asyncio.run(hold())
+"""
+
+
+@pytest.fixture
+def read_only(tmp_path: Path) -> Iterator[Callable[[], None]]:
+    """Remove write permission from the folder and its lock, until the test ends."""
+
+    def take() -> None:
+        (tmp_path / "owner.lock").chmod(0o400)
+        tmp_path.chmod(0o500)
+
+    yield take
+    tmp_path.chmod(0o700)
+
+
+async def test_a_second_open_in_this_process_is_refused_and_harmless(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    for path in (tmp_path, tmp_path / ".." / tmp_path.name):
+        with pytest.raises(StoreLocked, match="already open here") as caught:
+            await LevelDbStore.open(path, WORKSPACE)
+        assert caught.value.owner_pid == os.getpid()
+    # The lock still excludes other processes.
+    command = [sys.executable, "-c", HOLDER, str(tmp_path), WORKSPACE]
+    done = await asyncio.to_thread(
+        subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
+    )
+    assert f"process {os.getpid()}" in done.stderr
+    await store.commit(Commit("s", [user_message_event(1)]))
+    await store.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert await store.events("s") == [user_message_event(1)]
+    await store.close()
+
+
+async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Path) -> None:
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", HOLDER, str(tmp_path), WORKSPACE,
+        cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert child.stdout is not None
+        assert await child.stdout.readline() == b"open\n"
+        with pytest.raises(StoreLocked, match="in use by another running Helix Desktop") as caught:
+            await LevelDbStore.open(tmp_path, WORKSPACE)
+        assert caught.value.owner_pid == child.pid
+        assert str(child.pid) in str(caught.value)
+    finally:
+        await child.communicate(b"")
+    assert child.returncode == 0
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_the_lock_of_a_killed_process_is_acquired(tmp_path: Path) -> None:
+    kill_writer(tmp_path, 1, 0.05)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert int((tmp_path / "owner.lock").read_text()) == os.getpid()
+    await store.close()
+
+
+async def test_a_failed_opening_leaves_no_lock_behind(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.close()
+    for _ in range(2):
+        with pytest.raises(ValueError, match="UUID"):
+            await LevelDbStore.open(tmp_path, "no-uuid")
+        with pytest.raises(Exception, match="another workspace"):
+            await LevelDbStore.open(tmp_path, OTHER_WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.close()
+
+
+async def test_a_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(DataDirUnavailable, match="can't be created"):
+        await LevelDbStore.open(tmp_path / "file" / "store", WORKSPACE)
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
+async def test_a_read_only_folder_is_named(tmp_path: Path, read_only: Callable[[], None]) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.close()
+    read_only()
+    with pytest.raises(DataDirUnavailable, match="writable"):
+        await LevelDbStore.open(tmp_path, WORKSPACE)
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+async def test_a_server_stopped_during_startup_leaves_no_socket(tmp_path: Path, loopback: bool) -> None:
+    store, folder = await SharedStore.open(tmp_path / "store", WORKSPACE), tmp_path / "address"
+    folder.mkdir()
+    for turns in range(6):
+        server = StoreServer(folder, WORKSPACE, store)
+        beginning = asyncio.get_running_loop().create_task(server.start(loopback))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        beginning.cancel()
+        with suppress(asyncio.CancelledError):
+            await beginning
+        await server.close()
+        del server, beginning
+        gc.collect()  # an unclosed socket is a warning, and a warning is an error
+        assert list(folder.iterdir()) == []
+    await store.close()
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, None])
+async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -> None:
+    async with owner_process(tmp_path) as owner:
+        store = await open_store(tmp_path, WORKSPACE)
+        assert isinstance(store, RemoteStore)
+        await store.commit(Commit("s", [user_message_event(1)]))
+        left = read_endpoint(tmp_path)
+        if how:
+            owner.send_signal(how)
+            await owner.wait()
+        else:
+            await owner.communicate(b"")
+        assert await store.events("s") == [user_message_event(1)]
+        await store.commit(Commit("s", [user_message_event(2)]))
+        assert left is not None
+        assert not left.path or not Path(left.path).parent.exists()
+        async with asyncio.timeout(300):
+            guest = await connect(tmp_path, WORKSPACE)  # it serves others in its turn
+        assert guest.owner_pid == os.getpid()
+        assert await guest.events("s") == [user_message_event(1), user_message_event(2)]
+        await guest.close()
+        await store.close()
+    assert not (tmp_path / ENDPOINT_FILE).exists()
+
+
+async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
+    """The store of an owner in this process, once that has ended."""
+    await owner.close()
+    return await SharedStore.open(folder, WORKSPACE)
+
+
+@pytest.mark.parametrize("ended_after", [1, 7, 60, 150])
+async def test_a_write_in_flight_when_the_owner_ended_is_stored_once_and_in_order(
+    tmp_path: Path, ended_after: int
+) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
+    enough = asyncio.Event()
+
+    async def say(seq: int) -> None:
+        await store.commit(Commit("s", [user_message_event(seq)]))
+        if seq == ended_after:
+            enough.set()
+
+    async def end() -> None:
+        await enough.wait()
+        await owner.close()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(end())
+        for seq in range(1, 601):  # some of them while others are requested again
+            group.create_task(say(seq))
+            await asyncio.sleep(0.0005 if seq > ended_after else 0)
+    assert await store.events("s") == [user_message_event(seq) for seq in range(1, 601)]
+    await store.close()
+
+
+@pytest.mark.parametrize(("seq", "outcome"), [(1, nullcontext()), (3, pytest.raises(ValueError, match="3"))])
+async def test_a_write_that_is_sent_again_is_refused_unless_it_was_stored(
+    tmp_path: Path, seq: int, outcome: AbstractContextManager[object]
+) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
+    await store.commit(Commit("s", [user_message_event(1)]))
+    with pytest.raises(ValueError, match="1"):  # the owner that stored it is still there
+        await store.commit(Commit("s", [user_message_event(1)]))
+    await owner.close()
+    with outcome:
+        await store.commit(Commit("s", [user_message_event(seq)]))
+    assert await store.events("s") == [user_message_event(1)]
+    await store.close()
+
+
+async def test_a_request_that_must_not_run_twice_fails_and_the_next_succeeds(tmp_path: Path) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
+    await owner.close()
+    with pytest.raises(StoreClosed, match="Lost the connection"):
+        await store.retention.empty_trash()
+    assert (await store.totals()).entries == 0
+    assert (await store.retention.empty_trash()).digests == ()
+    await store.close()
+    with pytest.raises(StoreClosed, match="is closed"):
+        await store.totals()
+
 
 PORTS = (
     (Store, ""),
@@ -88,7 +330,6 @@ AT_HOME = {
 }
 # Made on this side of the lists that cross.
 LOCAL_CALLS = {"page", "digests", "previous_version", "search", "search_handovers"}
-CHECKOUT = Path(__file__).resolve().parents[3]
 COMER = """
 import asyncio, sys
 from pathlib import Path

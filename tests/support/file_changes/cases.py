@@ -212,7 +212,7 @@ _REPO = (
     " && echo other > a.txt && rm gone.txt && mkdir new && echo x > new/x.txt && chmod +x run.sh"
     f" && ln -s a.txt link && {_GIT} add -A && {_GIT} commit -qm two && {_GIT} checkout -q main"
 )
-FORMATTED_FILES = 600
+FORMATTED_FILES = 150
 
 TREE_CASES = (
     ChangeCase("a folder made", {"a.txt": ""}, "mkdir -p empty/inner && mkdir -m 700 own"),
@@ -285,7 +285,7 @@ TREE_CASES = (
         ),
     ),
     ChangeCase(
-        "formatter over 600 files",
+        "formatter over many files",
         {f"src/p{number % 20}/m{number}.py": f"x = {number}\n" for number in range(FORMATTED_FILES)},
         "find src -name '*.py' -print0 | xargs -0 sed -i 's/ = /=/'",
     ),

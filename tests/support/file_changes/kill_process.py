@@ -29,8 +29,7 @@ from helix_desktop.domain.file_history.changes import CallMark, FileChange
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.file_changes.rig import SESSION, open_history
-from tests.support.file_changes.states import describe_recorded, describe_state
-from tests.support.file_changes.tree import walk_tree
+from tests.support.file_changes.tree import describe_recorded, describe_state, walk_tree
 from tests.support.session_simulator import create_session
 
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"

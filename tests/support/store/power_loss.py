@@ -19,7 +19,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, closing_store, tool_answer_event
-from tests.support.store.expected_state import ExpectedState, compare_store
+from tests.support.store.damage import ExpectedState, compare_store
 from tests.support.store.power_loss_process import SESSIONS, content_bytes
 
 _WRITER_SCRIPT = Path(__file__).with_name("power_loss_process.py")

@@ -1,4 +1,4 @@
-"""Where things live: resources are found, the data directory is resolved, created and probed."""
+"""Where things live: resources, prompts, the data directory, and where the user was in each session."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.agent.session_services import split_version
 from helix_desktop.config import paths
-from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
+from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
 from helix_desktop.domain.errors import DataDirUnavailable
 
 
@@ -109,3 +111,40 @@ def test_no_name_escapes_the_workspaces_folder(name: str) -> None:
         return
     assert folder.parent == data.workspaces_dir
     assert str(UUID(folder.name)) == folder.name
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("<!-- version 2 -->\nWrite.\n", ("Write.", "handover 2")),
+        ("\n<!-- version 2.1b -->\r\n\nWrite.", ("Write.", "handover 2.1b")),
+        ("Write.", ("Write.", "handover")),
+        ("Write.\n<!-- version 2 -->", ("Write.\n<!-- version 2 -->", "handover")),
+        ("<!-- version -->\nWrite.", ("<!-- version -->\nWrite.", "handover")),
+    ],
+)
+def test_a_version_line_is_read_and_removed(text: str, read: tuple[str, str]) -> None:
+    """Only the first line can carry a version."""
+    assert split_version("handover", text) == read
+
+
+def test_shipped_prompts_have_versions() -> None:
+    """Each prompt has a version line and text after it."""
+    for name, text in load_prompts().items():
+        body, version = split_version(name, text)
+        assert version.startswith(f"{name} "), name
+        assert body
+        assert "<!--" not in body
+
+
+def test_the_last_sessions_are_stored_and_a_damaged_file_loses_only_the_positions(tmp_path: Path) -> None:
+    place = tmp_path / VIEWS_FILE
+    states = ViewStates(place)
+    for number in range(400):
+        states.put(f"s{number}", ViewState(row="e3", offset=4.5, card=number))
+    states.save()
+    again = ViewStates(place)
+    assert again.get("s399") == ViewState(row="e3", offset=4.5, card=399)
+    assert again.get("s0") == ViewState()
+    place.write_bytes(b"{")
+    assert ViewStates(place).get("s399") == ViewState()

@@ -22,7 +22,6 @@ from helix_desktop.domain.file_history.changes import (
     ChangeList,
     DamagedVersion,
     FileChange,
-    FileCoverageSettings,
     FileHistoryCheck,
     FileHistoryTotals,
     FileState,
@@ -82,33 +81,10 @@ async def test_a_removed_secret_is_not_stored_again_until_its_file_changes(tmp_p
         assert history.coverage.uncovered == 0
 
 
-async def test_when_the_quota_is_used_up_the_oldest_versions_make_room(tmp_path: Path) -> None:
-    root = tmp_path / "w"
-    root.mkdir()
-    (root / "a").write_bytes(bytes_of(0))
-    at_ms = wall_clock_ms()
-    async with open_history(tmp_path, FileCoverageSettings(quota=9_000), lambda: at_ms) as history:
-        for number in range(1, 8):
-            at_ms += 3_600_000
-            await history.begin_call(CallMark("s", str(number), "sh"))
-            (root / "a").write_bytes(bytes_of(number))
-            captured = await history.end_call("s", str(number))
-            assert captured is not None
-            assert captured.list.changes[0].is_covered
-        totals = await storage(tmp_path).totals()
-        assert totals.stored_size <= 9_000
-        assert history.coverage.uncovered == 0
-
-
 async def test_without_a_database_nothing_is_made(tmp_path: Path) -> None:
     assert await storage(tmp_path).totals() == FileHistoryTotals()
     assert await storage(tmp_path).check() == FileHistoryCheck()
     assert not (tmp_path / "data").exists()
-
-
-def bytes_of(number: int) -> bytes:
-    """Return two kilobytes that cannot be compressed."""
-    return random.Random(number).randbytes(2_000)
 
 
 def test_damage_is_named_by_its_paths_and_heals(tmp_path: Path) -> None:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Coroutine
-from functools import partial
 from typing import Any, TypeVar
 
 import pytest
 
-from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from helix_desktop.store.writer import (
     MAX_GROUP_BYTES,
@@ -73,25 +71,6 @@ async def test_the_number_of_writes_is_bounded_and_order_is_kept() -> None:
     assert callers.inside == list(range(300))
 
 
-async def test_waiters_get_an_error_when_the_store_closes() -> None:
-    callers = WaitingCallers()
-    async with asyncio.TaskGroup() as group:
-        group.create_task(callers.hold(0, 100 * MB))
-        await settled()
-
-        async def late() -> None:
-            with pytest.raises(StoreClosed):
-                await callers.hold(1, 1)
-
-        group.create_task(late())
-        group.create_task(late())
-        await settled()
-        callers.backlog.close()
-        await settled()
-        callers.go[0].set()
-    assert callers.inside == [0]
-
-
 async def test_a_canceled_waiter_takes_no_space() -> None:
     callers = WaitingCallers()
     async with asyncio.TaskGroup() as group:
@@ -108,22 +87,6 @@ async def test_a_canceled_waiter_takes_no_space() -> None:
         callers.go[2].set()
 
 
-async def test_answers_and_errors_reach_their_caller() -> None:
-    delivery, readers = LoopBridge(asyncio.get_running_loop()), ReaderThreads("test-read")
-    own_thread = threading.get_ident()
-    assert await readers.submit_async(delivery, threading.get_ident) != own_thread
-
-    def refuse() -> None:
-        raise ValueError("no")
-
-    with pytest.raises(ValueError, match="no"):
-        await readers.submit_async(delivery, refuse)
-    assert await asyncio.gather(
-        *(readers.submit_async(delivery, partial(int, n)) for n in range(50))
-    ) == list(range(50))
-    readers.close()
-
-
 async def test_a_read_canceled_before_it_starts_is_not_answered() -> None:
     delivery, readers = LoopBridge(asyncio.get_running_loop()), ReaderThreads("test-read")
     may_continue = threading.Event()
@@ -135,23 +98,6 @@ async def test_a_read_canceled_before_it_starts_is_not_answered() -> None:
     await asyncio.gather(*blocking)
     readers.close()
     assert answered == []
-
-
-async def test_reads_submitted_before_the_end_are_answered() -> None:
-    delivery, readers = LoopBridge(asyncio.get_running_loop()), ReaderThreads("test-read")
-    reads = [readers.submit_async(delivery, partial(int, n)) for n in range(20)]
-    await asyncio.to_thread(readers.close)
-    assert await asyncio.gather(*reads) == list(range(20))
-
-
-async def test_a_canceled_caller_does_not_block_the_others_results() -> None:
-    delivery = LoopBridge(asyncio.get_running_loop())
-    canceled, waits, fails = delivery.create_future(), delivery.create_future(), delivery.create_future()
-    canceled.cancel()
-    delivery.deliver([(canceled, 1, None), (waits, 2, None), (fails, None, ValueError("no"))])
-    assert await waits == 2
-    with pytest.raises(ValueError, match="no"):
-        await fails
 
 
 def test_a_closed_loop_gets_no_result() -> None:
@@ -210,11 +156,6 @@ def put(writer: WriterThread, key: bytes, size: int = 1) -> asyncio.Task[bytes]:
     return start(writer.write(stage, size))
 
 
-def refuse(batch: WriteBatch) -> None:
-    batch.put(b"refused")
-    raise ValueError("no")
-
-
 async def blocked_writer(disk: Disk, writer: WriterThread) -> asyncio.Task[bytes]:
     """Keep the writer inside a write, so that what follows must wait."""
     first = put(writer, b"first")
@@ -253,21 +194,6 @@ async def test_a_group_ends_at_4_mb() -> None:
     assert [rows - 1 for rows in disk.writes] == [1, 2, 2, 2, 2]
 
 
-async def test_a_refused_job_leaves_its_group_unchanged() -> None:
-    disk = Disk()
-    writer = writer_on(disk)
-    await blocked_writer(disk, writer)
-    before, bad = put(writer, b"before"), start(writer.write(refuse))
-    after = put(writer, b"after")
-    await settled()
-    disk.may_continue.set()
-    await asyncio.gather(before, after)
-    with pytest.raises(RuntimeError, match="explained: no"):
-        await bad
-    await end(writer)
-    assert set(disk.rows) == {b"first", b"before", b"after", b"!sequence"}
-
-
 async def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:
     disk = Disk()
     disk.full = True
@@ -282,21 +208,6 @@ async def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> Non
     await put(writer, b"later")
     await end(writer)
     assert set(disk.rows) == {b"later", b"!sequence"}
-
-
-async def test_a_canceled_waiting_job_is_dropped_entirely() -> None:
-    disk = Disk()
-    writer = writer_on(disk)
-    first = await blocked_writer(disk, writer)
-    waiting = put(writer, b"canceled")
-    await settled()
-    assert waiting.cancel()
-    await settled()
-    disk.may_continue.set()
-    await first
-    await end(writer)
-    assert set(disk.rows) == {b"first", b"!sequence"}
-    assert disk.finished
 
 
 async def test_closing_writes_what_waits_first() -> None:

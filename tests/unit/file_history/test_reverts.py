@@ -1,18 +1,22 @@
-"""Plans: what is taken back by itself, merged, left to the user, or named as impossible."""
+"""Reverts: what is planned, any change of any tree, and what a user may not do."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import RevertRefused
 from helix_desktop.domain.file_history.changes import FileChange, FileState, PlannedFile
-from tests.support.revert_rig import LIMIT, RevertRig
+from helix_desktop.system import folders
+from tests.support.revert_rig import LIMIT, RevertRig, at_operation, change_everything, run_as_user
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions and links")
 
@@ -33,25 +37,6 @@ def change(rig: RevertRig, **files: str) -> list[FileChange]:
     with rig.call() as changes:
         rig.write(files)
     return changes
-
-
-def test_several_changes_of_a_path_are_taken_back_as_a_whole(rig: RevertRig) -> None:
-    rig.write({"a": "1"})
-    changes = [*change(rig, a="2", new="n"), *change(rig, a="3", new="m"), *change(rig, a="4")]
-    planned = rig.planned(changes)
-    assert {path: file.status for path, file in planned.items()} == {"a": "ready", "new": "ready"}
-    assert planned["new"].former is None
-    assert text_of(rig, planned["a"].former) == "1"
-    assert rig.planned(changes[:2])["a"].status == "conflict"
-
-
-def test_what_is_back_already_needs_nothing(rig: RevertRig) -> None:
-    rig.write({"a": "1"})
-    changes = change(rig, a="2", b="new")
-    rig.write({"a": "1"})
-    (rig.root / "b").unlink()
-    assert {file.status for file in rig.plan(changes).files} == {"same"}
-    assert rig.revert(changes) is None
 
 
 def test_what_the_user_took_back_among_other_edits_stays(rig: RevertRig) -> None:
@@ -274,3 +259,166 @@ def test_attributes_of_a_replaced_file_stay(rig: RevertRig) -> None:
         pytest.skip("the disk has no such attributes")
     rig.revert(changes)
     assert os.getxattr(rig.root / "a", "user.note") == b"mine"
+
+
+names = st.sampled_from(["a", "b", "A", "é", "a b"])
+entries = st.one_of(
+    st.tuples(st.just("file"), st.sampled_from(["", "x", "x\ny\n", "\0"]), st.sampled_from([0o600, 0o755])),
+    st.tuples(st.just("link"), st.sampled_from(["a", "b/a", "../out"]), st.just(0)),
+)
+trees = st.recursive(
+    entries,
+    lambda below: st.tuples(
+        st.just("folder"), st.dictionaries(names, below, max_size=3), st.sampled_from([0o700, 0o755, 0o1777])
+    ),
+    max_leaves=8,
+)
+roots = st.dictionaries(names, trees, max_size=4)
+
+Tree = dict[str, tuple[str, object, int]]
+
+
+def build(folder: Path, tree: Tree) -> None:
+    for name, (kind, content, mode) in tree.items():
+        path = folder / name
+        if kind == "link":
+            path.symlink_to(str(content))
+            continue
+        if kind == "file":
+            path.write_text(str(content))
+        else:
+            path.mkdir()
+            assert isinstance(content, dict)
+            build(path, content)
+        path.chmod(mode)
+
+
+def clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+            clear(path)
+            path.rmdir()
+        else:
+            path.unlink()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names that differ in case alone, links and permissions")
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(roots, roots, roots)
+def test_any_change_is_taken_back_and_done_again(first: Tree, second: Tree, third: Tree) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        rig = RevertRig(folder)
+        build(rig.root, first)
+        before = rig.states()
+        captured = []
+        for tree in (second, third):
+            with rig.call() as changes:
+                clear(rig.root)
+                build(rig.root, tree)
+            captured.append(changes)
+        after = rig.states()
+        done = rig.revert([*captured[0], *captured[1]])
+        assert rig.states() == before
+        if done is not None:
+            rig.revert(done.list.changes)
+        assert rig.states() == after
+        for changes in reversed(captured):
+            rig.revert(changes)
+        assert rig.states() == before
+        rig.database.close()
+    finally:
+        clear(folder)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="that is the only way there")
+def test_a_system_that_knows_paths_only_and_exchanges_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "BY_DESCRIPTOR", False)
+    rig = RevertRig(tmp_path)
+    changes, before, after = change_everything(rig)
+    captured = rig.revert(changes)
+    assert rig.states() == before
+    assert captured is not None
+    rig.revert(captured.list.changes)
+    assert rig.states() == after
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o777)
+        yield Path(place)
+
+
+@POSIX
+def test_a_folder_that_may_not_be_written_is_named(folder: Path) -> None:
+    def work() -> None:
+        rig = RevertRig(folder)
+        rig.write({"in/a": "1", "b": "1"})
+        with rig.call() as changes:
+            rig.write({"in/a": "2", "b": "2", "in/new": "3"})
+        (rig.root / "in").chmod(0o500)
+        problems = {path: file.problem for path, file in rig.planned(changes).items()}
+        assert problems == {"b": "", "in/a": "no_permission", "in/new": "no_permission"}
+        rig.revert(changes)
+        assert (rig.root / "b").read_text() == "1"
+        assert (rig.root / "in/a").read_text() == "2"
+
+    run_as_user(folder, work)
+
+
+@POSIX
+def test_permission_that_goes_after_the_plan_changes_nothing(folder: Path) -> None:
+    def work() -> None:
+        rig = RevertRig(folder)
+        rig.write({"a": "1", "in/a": "1"})
+        with rig.call() as changes:
+            rig.write({"a": "2", "in/a": "2"})
+        after = rig.states()
+        rig.on_operation = at_operation("journal swapping", lambda: (rig.root / "in").chmod(0o500))
+        with pytest.raises(RevertRefused, match=r"None of them was changed\. Permission denied"):
+            rig.revert(changes)
+        (rig.root / "in").chmod(after["in"].mode)
+        assert rig.states() == after
+
+    run_as_user(folder, work)
+
+
+@POSIX
+def test_what_its_owner_may_not_read_is_read_for_the_revert(folder: Path) -> None:
+    def work() -> None:
+        rig = RevertRig(folder)
+        rig.write({"hidden": "1", "closed": "1", "sealed/a": "1"})
+        before = rig.states()
+        rig.write({"hidden": "2"})
+        hidden, closed, sealed = (rig.root / name for name in ("hidden", "closed", "sealed"))
+        changed = rig.states()
+        for path in (hidden, closed, sealed):
+            path.chmod(0)
+
+        def change(name: str) -> FileChange:
+            state = changed[name]
+            after = FileState(state.kind, state.digest, state.size, 0)
+            return FileChange(name, before[name], after)
+
+        captured = rig.revert([change("hidden"), change("closed"), change("sealed")])
+        assert rig.states() == before
+        assert captured is not None
+        rig.revert(captured.list.changes)
+        assert [path.stat().st_mode & 0o777 for path in (hidden, closed, sealed)] == [0, 0, 0]
+        hidden.chmod(0o600)
+        assert hidden.read_text() == "2"
+        hidden.write_text("3")  # as large as what is expected there
+        hidden.chmod(0)
+        with pytest.raises(RevertRefused, match="hidden changed"):
+            rig.revert([change("hidden")])
+        assert hidden.stat().st_mode & 0o777 == 0
+        hidden.chmod(0o600)
+        assert hidden.read_text() == "3"
+        sealed.chmod(0o700)
+
+    run_as_user(folder, work)

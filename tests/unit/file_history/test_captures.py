@@ -1,25 +1,33 @@
-"""What is covered: by ignore files, names, sizes and the user's choice; what is not is named."""
+"""What is covered and captured, of which call: the true difference of two snapshots."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
+from helix_desktop.domain.errors import RevertRefused, StoreUnreadable
+from helix_desktop.domain.file_history.changes import CallMark, FileChange, FileCoverageSettings, FileState
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.history import OpenedHistory
 from helix_desktop.file_history.maintenance import clean_up
 from helix_desktop.file_history.tree import scan
+from helix_desktop.system import folders
 from helix_desktop.system.clock import wall_clock_ms
 from tests.support.file_history_rig import changes_by_path, kinds, opened_history
 from tests.support.revert_rig import run_as_user
+from tests.support.workspace_away import HOW_AWAY, HowAway, away
 
 MARK = CallMark("s", "c")
 
@@ -143,17 +151,6 @@ def test_an_included_place_is_covered_from_then_on_and_was_changed_by_nobody(roo
         assert places(history) == {"out": "ignored"}
 
 
-def test_other_rules_change_what_is_covered_and_no_file(root: Path) -> None:
-    make(root, "docs/a", "docs/b", "gen/c")
-    make(root, ".gitignore", content="gen\n")
-    with opened_history(root.parent) as history:
-        history.begin_call(MARK)
-        make(root, ".gitignore", content="docs\n")
-        (root / "docs/b").unlink()
-        assert kinds(history.end_call("s", "c")) == {".gitignore": "changed", "docs/b": "deleted"}
-        assert places(history) == {"docs": "ignored", "gen/c": "pending"}
-
-
 def test_what_is_changed_before_it_was_copied_says_that_its_former_content_is_unknown(root: Path) -> None:
     make(root, "early", "late", "same")
     with opened_history(root.parent, copies=False) as history:
@@ -235,17 +232,6 @@ def test_the_quota_stops_the_copy_until_a_clean_up_has_made_room(
         assert places(history) == {}
 
 
-def test_the_quota_stops_the_copy_and_says_so(root: Path) -> None:
-    (root / "a").write_bytes(os.urandom(5000))
-    (root / "b").write_bytes(os.urandom(5000))
-    with opened_history(root.parent, FileCoverageSettings(quota=7000)) as history:
-        assert set(places(history).values()) == {"quota"}
-        (root / "c").write_bytes(os.urandom(5000))
-        (change,) = changes_by_path(history.scan("s")).values()
-        assert change.after is not None
-        assert not change.after.stored
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions")
 def test_what_cannot_be_read_is_named_and_nothing_in_it_counts_as_deleted() -> None:
     def work() -> None:
@@ -303,18 +289,6 @@ def test_times_that_no_clock_has_are_stored_as_far_as_they_can_be(root: Path) ->
         assert kinds(history.scan("s")) == {"far": "changed"}
 
 
-def test_a_workspace_whose_folder_is_gone_has_no_deleted_files(root: Path) -> None:
-    make(root, "a")
-    with opened_history(root.parent) as history:
-        root.rename(root.with_name("away"))
-        with pytest.raises(StoreUnreadable, match="can't be looked at"):
-            history.scan("s")
-        assert history.coverage().error
-        root.with_name("away").rename(root)
-        assert history.scan("s") is None
-        assert not history.coverage().error
-
-
 def test_a_folder_of_a_checkout_obeys_the_ignore_files_above_it(tmp_path: Path) -> None:
     make(tmp_path, ".gitignore", content="lost\n")
     make(tmp_path, "top/.git/HEAD")
@@ -343,3 +317,231 @@ def test_of_files_that_a_tool_changes_only_those_are_uncovered_whose_content_can
         names = ("a.log", "out/b", "out/.env", ".env", "a.py", "large", "empty.key", "new")
         found = {place.path: place.reason for place in history.uncovered_files(names)}
         assert found == {".env": "secret", "out/.env": "secret", "large": "too_large"}
+
+
+@pytest.fixture
+def two_files(tmp_path: Path) -> Path:
+    """Return the workspace's folder, with two files."""
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w/a").write_text("a, as it was")
+    (tmp_path / "w/b").write_text("b, as it was")
+    return tmp_path / "w"
+
+
+def test_changes_found_while_several_calls_run_are_of_all_of_them(two_files: Path) -> None:
+    with (
+        opened_history(two_files.parent) as first,
+        opened_history(two_files.parent) as second,
+    ):  # two processes, as far as they know
+        first.begin_call(CallMark("s1", "call", "make"))
+        (two_files / "a").write_text("by make, alone so far")
+        second.begin_call(CallMark("s2", "call", "sh"))
+        (two_files / "b").write_text("by either")
+        by_make = first.end_call("s1", "call")
+        (two_files / "a").write_text("by sh")
+        by_sh = second.end_call("s2", "call")
+        assert by_make is not None
+        assert by_sh is not None
+        assert (by_make.capture.others, by_sh.capture.others) == (("sh",), ("make",))
+        for captured in (by_make, by_sh):
+            assert [(change.path, change.shared) for change in captured.list.changes] == [
+                ("a", False),
+                ("b", True),
+            ]
+        assert first.scan("s1") is None
+        assert [first.unrecorded(session_id) for session_id in ("s1", "s2")] == [(by_make,), (by_sh,)]
+
+
+def test_a_tool_s_path_through_a_link_is_found_where_it_leads(two_files: Path) -> None:
+    (two_files / "d").mkdir()
+    (two_files / "link").symlink_to("d")
+    with opened_history(two_files.parent) as history:
+        history.begin_call(CallMark("s", "c", paths=("link/x",)))
+        (two_files / "link/x").write_text("x")
+        assert kinds(history.end_call("s", "c")) == {"d/x": "created"}
+
+
+def test_moved_files_say_where_they_were(two_files: Path) -> None:
+    (two_files / "__init__.py").touch()
+    (two_files / "other").write_text("a, as it was")
+    with opened_history(two_files.parent) as history:
+        history.begin_call(CallMark("s", "c"))
+        (two_files / "new").mkdir()
+        (two_files / "a").rename(two_files / "new/a")
+        (two_files / "other").rename(two_files / "new/renamed")
+        (two_files / "__init__.py").rename(two_files / "new/__init__.py")
+        (two_files / "empty").touch()
+        captured = history.end_call("s", "c")
+        assert captured is not None
+        assert {change.path: change.moved_from for change in captured.list.changes if change.after} == {
+            "new": "",
+            "new/a": "a",
+            "new/renamed": "other",
+            "new/__init__.py": "__init__.py",
+            "empty": "",
+        }
+
+
+def _run_and_be_killed(folder: Path) -> None:
+    with opened_history(folder) as history:
+        history.begin_call(CallMark("s", "c", "sh"))
+        (folder / "w/a").write_text("half")
+        os.kill(os.getpid(), 9)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no fork")
+def test_a_call_whose_process_was_killed_ends_with_it_and_its_changes_are_kept(two_files: Path) -> None:
+    process = multiprocessing.get_context("fork").Process(target=_run_and_be_killed, args=(two_files.parent,))
+    process.start()
+    process.join()
+    with opened_history(two_files.parent) as history:
+        (captured,) = history.unrecorded("s")
+        assert (captured.capture.call_id, captured.capture.source) == ("c", "command")
+        assert kinds(captured) == {"a": "changed"}
+        (two_files / "b").write_text("later, by the user")
+        outside = history.scan("s")
+        assert outside is not None
+        assert outside.capture.source == "outside"
+
+
+@pytest.mark.parametrize("how", HOW_AWAY)
+def test_while_the_folder_is_away_no_file_is_gone(two_files: Path, how: HowAway) -> None:
+    with opened_history(two_files.parent) as history:
+        with away(two_files, how):
+            for look in (
+                lambda: history.scan("s"),
+                lambda: history.begin_call(CallMark("s", "any", "make")),
+                lambda: history.begin_call(CallMark("s", "a", "write_file", ("a",))),
+                lambda: history.current_states(["a"]),
+                lambda: history.plan_revert((), ()),
+            ):
+                with pytest.raises((StoreUnreadable, RevertRefused)):
+                    look()
+        assert history.scan("s") is None
+        assert history.current_states(["a"])["a"] is not None
+        history.begin_call(CallMark("s", "call", "make"))
+        (two_files / "a").write_text("by make")
+        with away(two_files, how), pytest.raises(StoreUnreadable):
+            history.end_call("s", "call")
+        assert history.scan("s") is None
+        (captured,) = history.unrecorded("s")
+        assert (captured.capture.source, kinds(captured)) == ("command", {"a": "changed"})
+
+
+States = dict[str, FileState]
+
+
+def walk(root: Path) -> States:
+    states: States = {}
+    for folder, below, files in os.walk(root):
+        for name in (*below, *files):
+            path = Path(folder, name)
+            mode = path.lstat().st_mode & 0o7777
+            if path.is_symlink():
+                state = FileState("link", target=os.readlink(path))
+            elif path.is_dir():
+                state = FileState("folder", mode=mode)
+            else:
+                data = path.read_bytes()
+                state = FileState("file", digest_of(data), len(data), mode)
+            states[path.relative_to(root).as_posix()] = state
+    return states
+
+
+def difference(before: States, after: States) -> dict[str, FileChange]:
+    """Return the changes that lead from one to the other, by path."""
+    return {
+        path: FileChange(path, before.get(path), after.get(path))
+        for path in sorted({*before, *after})
+        if before.get(path) != after.get(path)
+    }
+
+
+NAMES = ("a", "b", "c.txt", "ä")
+paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
+Edit = tuple[str, str, str]
+
+
+def apply(root: Path, edit: Edit) -> None:
+    """Make a change, if there is something that it can be made to."""
+    kind, path, other = edit[0], root / edit[1], root / edit[2]
+    with suppress(OSError):
+        _EDITS[kind](path, other)
+
+
+def _write(path: Path, other: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(other.name)
+
+
+def _overwrite(path: Path, other: Path) -> None:
+    """Write as many other bytes, and put the time back."""
+    found = path.stat()
+    path.write_bytes(bytes(byte ^ 1 for byte in path.read_bytes()))
+    os.utime(path, ns=(found.st_atime_ns, found.st_mtime_ns))
+
+
+def _swap(path: Path, other: Path) -> None:
+    """Have a link in the place of what it leads to."""
+    path.rename(path.with_name("moved"))
+    path.symlink_to("moved")
+
+
+_EDITS: dict[str, Callable[[Path, Path], object]] = {
+    "write": _write,
+    "append": lambda path, _: path.write_bytes(path.read_bytes() + b"more"),
+    "overwrite": _overwrite,
+    "delete": lambda path, _: shutil.rmtree(path) if path.is_dir() else path.unlink(),
+    "folder": lambda path, _: path.mkdir(parents=True),
+    "rename": lambda path, other: path.rename(other),
+    "link": lambda path, other: path.symlink_to(other.name),
+    "mode": lambda path, _: path.chmod(path.stat().st_mode ^ 0o055),
+    "touch": lambda path, _: path.write_bytes(path.read_bytes()),
+    "swap": _swap,
+}
+edits = st.tuples(st.sampled_from(sorted(_EDITS)), paths, paths)
+
+
+@given(
+    first=st.lists(edits, max_size=8),
+    outside=st.lists(edits, max_size=3),
+    during=st.lists(edits, max_size=6),
+    restarts=st.booleans(),
+    by_descriptor=st.booleans(),
+)
+def test_a_capture_is_the_true_difference(
+    first: Sequence[Edit],
+    outside: Sequence[Edit],
+    during: Sequence[Edit],
+    restarts: bool,
+    by_descriptor: bool,
+) -> None:
+    """Also where folders are opened by their paths, as on Windows."""
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, ExitStack() as stack:
+        patch.setattr(folders, "BY_DESCRIPTOR", by_descriptor and folders.BY_DESCRIPTOR)
+        root = Path(folder, "w")
+        root.mkdir()
+        snapshots = [walk(root)]
+        history = stack.enter_context(opened_history(Path(folder)))
+        for edit in first:
+            apply(root, edit)
+        history.scan("s")
+        snapshots = [walk(root)]
+        for edit in outside:
+            apply(root, edit)
+        snapshots.append(walk(root))
+        if restarts:
+            stack.close()
+            history = stack.enter_context(opened_history(Path(folder)))
+        assert changes_by_path(history.begin_call(CallMark("s", "c"))) == difference(*snapshots)
+        for edit in during:
+            apply(root, edit)
+        snapshots.append(walk(root))
+        captured = changes_by_path(history.end_call("s", "c"))
+        assert captured == difference(*snapshots[1:])
+        assert history.scan("s") is None
+        assert history.coverage().is_complete
+        for change in captured.values():
+            for state in (change.before, change.after):
+                if state is not None and state.kind == "file":
+                    assert len(history.content(state.digest)) == state.size
