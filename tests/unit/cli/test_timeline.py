@@ -31,7 +31,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import Usage
 from tests.support.session_simulator import SessionSimulator
 from tests.support.tables import for_each
-from tests.unit.domain.events.test_stored_events import FILES, read
+from tests.unit.domain.test_events import FILES, read
 
 
 def test_the_json_has_the_tokens_of_the_lines() -> None:
