@@ -16,6 +16,7 @@ from pathlib import Path
 from helix_desktop.cli.parsers.command_line import (
     OPEN_COMMAND,
     build_command_parsers,
+    is_for_window,
     move_leading_options,
     print_error,
     with_open_command,
@@ -177,7 +178,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             raise InvalidInput(
                 text("An argument isn't valid UTF-8."), fix=text("Use UTF-8 for names and texts.")
             )
-        parser, commands = build_command_parsers()
+        parser, commands = build_command_parsers(with_all_commands=not is_for_window(arguments))
         words = move_leading_options(with_open_command(arguments, commands.choices))
         args = parser.parse_args(words)
         command = resolve_command(args)

@@ -9,8 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.domain.digest import is_digest_prefix
-from helix_desktop.domain.files.mention import parse_line_range
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.words.translation import Translator
@@ -62,6 +60,8 @@ def attached_file(text: str) -> tuple[Path, int, int]:
     """Parse a file and its lines, such as `app.py:10-40`; 0, 0 for the whole one."""
     if (file := path(text)).exists():
         return file, 0, 0
+    from helix_desktop.domain.files.mention import parse_line_range
+
     name, first_line, last_line = parse_line_range(text)
     if last_line < first_line:
         reversed_lines = f"{name}:{last_line}-{first_line}"
@@ -215,6 +215,8 @@ def duration_ms(text: str) -> int:
 
 def hash_prefix(text: str) -> str:
     """Parse the first digits of a hash, or all of them; return them in lower case."""
+    from helix_desktop.domain.digest import is_digest_prefix
+
     if not is_digest_prefix(text.lower()):
         raise argparse.ArgumentTypeError(tr("must be 1 to 64 hex digits (got {value})", value=_quoted(text)))
     return text.lower()

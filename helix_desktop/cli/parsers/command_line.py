@@ -7,10 +7,9 @@ import os
 import sys
 from collections.abc import Collection, Sequence
 from itertools import islice
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.parsers.all_commands import Commands, add_commands, add_workspace
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
@@ -18,6 +17,9 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.links import FILE_SCHEME, is_link
 from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.translation import Translator
+
+if TYPE_CHECKING:
+    from helix_desktop.cli.parsers.all_commands import Commands
 
 tr = Translator("Command line")
 text = TextContext("Start")
@@ -65,6 +67,11 @@ def _split(options: Sequence[str]) -> tuple[list[str], list[str]]:
         if has_separate_value(word):
             group.extend(islice(words, 1))
     return staying, moved
+
+
+def is_for_window(argv: Sequence[str]) -> bool:
+    """Return True for what opens the window without a target, with each value behind its option."""
+    return {*argv[::2]} <= {*_MOVED_OPTIONS}
 
 
 def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[str]:
@@ -181,7 +188,8 @@ def build_parser() -> argparse.ArgumentParser:
     return build_command_parsers()[0]
 
 
-def build_command_parsers() -> tuple[argparse.ArgumentParser, Commands]:
+def build_command_parsers(*, with_all_commands: bool = True) -> tuple[argparse.ArgumentParser, Commands]:
+    """Return the parser and its commands; a window that opens waits for them, and needs none."""
     translate_argparse()
     common = _Parser(add_help=False)
     common.add_argument(
@@ -204,14 +212,23 @@ def build_command_parsers() -> tuple[argparse.ArgumentParser, Commands]:
         parents=[common],
     )
     root.add_argument("--version", action=_Version, nargs=0, help=tr("show the version and build"))
-    add_workspace(root, tr("project folder; without a command, the window opens it"))
+    root.add_argument(
+        "--workspace",
+        action=argument_types.SinglePath,
+        type=argument_types.path,
+        metavar="PATH",
+        help=tr("project folder; without a command, the window opens it"),
+    )
     root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
     # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a user
     # may let it end in words of its own, and another data directory would bring another's trust along.
     opening = commands.add_parser(OPEN_COMMAND, prog="helix-desktop")
     opening.add_argument("target", metavar="TARGET")
-    add_commands(commands, common)
+    if with_all_commands:
+        from helix_desktop.cli.parsers.all_commands import add_commands
+
+        add_commands(commands, common)
     return root, commands
 
 
