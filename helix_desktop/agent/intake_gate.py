@@ -13,10 +13,9 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.chosen_forms import Extractor
 from helix_desktop.agent.intake import Intake, ReceivedOutput
-from helix_desktop.agent.model_roles import CallBill, complete
+from helix_desktop.agent.model_roles import CallBill, SlowModels, complete
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import IntakeProgress, Session, with_cache_hints
-from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.context.intake.output_forms import (
     FormChoice,
     LargeOutput,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from types import MappingProxyType
 
-from helix_desktop.agent.model_roles import RunSettingsSource
+from helix_desktop.agent.model_roles import RunSettingsSource, SlowModels
 from helix_desktop.agent.ports import (
     Approver,
     AutoRunStore,
@@ -23,7 +23,6 @@ from helix_desktop.agent.ports import (
     WorkspacePermissions,
 )
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.agent.subagents import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.tool_calls.toolset import SessionTools

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.agent.model_roles import SlowModels
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore

@@ -20,7 +20,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import LearnedWindow, LocalServer, SourcedSpec
 from helix_desktop.domain.request_extras import NO_EXTRAS
-from helix_desktop.domain.translatable_text import OptionalText, TextContext
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
@@ -28,12 +28,40 @@ from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import DEFAULT_PORTS, find_servers, identify, list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
 from helix_desktop.providers.streaming import WindowLimits
-from helix_desktop.services.key_advice import advice_on_header, advice_on_key, advice_on_variables, any_of
 from helix_desktop.services.provider_check import CheckStep, ProviderCheck
 from helix_desktop.workspaces.registry import MAIN, WorkspaceRecord
 
 log = logging.getLogger(__name__)
 text = TextContext("Models")
+
+
+def advice_on_key(provider: str, *, is_for_form: bool) -> TranslatableText:
+    variable = key_variable(provider)
+    if is_for_form:
+        return text("Enter a valid key, or set {variable}.", variable=variable)
+    return text("Enter the key in Settings → Providers, or set {variable}.", variable=variable)
+
+
+def advice_on_variables(variables: tuple[str, ...]) -> TranslatableText:
+    return text("Set {variables} to a valid key.", variables=any_of(variables))
+
+
+def advice_on_header(provider: str, name: str, *, is_for_form: bool) -> TranslatableText:
+    variable = key_variable(f"{provider}/{name}")
+    if is_for_form:
+        return text("Enter its value under Extra headers and fields, or set {variable}.", variable=variable)
+    return text(
+        "Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.",
+        variable=variable,
+    )
+
+
+def any_of(variables: tuple[str, ...]) -> str:
+    if len(variables) == 1:
+        return variables[0]
+    first, other = variables
+    return text("{first} or {other}", first=first, other=other)
+
 
 DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
 _ADHOC_PROVIDER = "server"

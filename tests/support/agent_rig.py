@@ -40,7 +40,7 @@ from tests.support.conversation_rig import ConversationRig
 from tests.support.memory_file_history import MemoryFileHistory
 from tests.support.memory_files import MemoryFiles
 from tests.support.message_linter import lint
-from tests.support.scripted_model import ScriptedModel, ScriptedReply, WordCounter, replies_in_order
+from tests.support.scripted_model import Script, ScriptedModel, ScriptedReply, WordCounter, replies_in_order
 
 _TIMEOUT_S = 300.0  # only a test that fails waits for it
 PROMPTS = {
@@ -304,6 +304,29 @@ class AgentRig(ConversationRig):
             passes += 1
         return passes
 
+    async def run_first(self, text: str = "Go.") -> Conversation:
+        """Begin a conversation, and run a turn."""
+        conversation = await self.begin()
+        await conversation.run(text)
+        return conversation
+
+    async def send_first(self, text: str = "Go.") -> Conversation:
+        """Begin a conversation, and a turn."""
+        conversation = await self.begin()
+        await conversation.send(text)
+        return conversation
+
+    async def say(self, *texts: str) -> None:
+        """Run a turn for each of these messages."""
+        for text in texts:
+            await self.conversation.run(text)
+
+    async def run_and_wait(self, *texts: str) -> None:
+        """Run a turn for each of these messages, with all that follows it."""
+        for text in texts:
+            await self.conversation.run(text)
+            await self.wait_until_idle()
+
     async def wait_until_idle(self) -> None:
         """Let turns and handovers end."""
         while True:
@@ -326,6 +349,9 @@ class AgentRig(ConversationRig):
 
 async def begin_with(
     *replies: ScriptedReply,
+    script: Script | None = None,
+    summary: Script | None = None,
+    observe: Script | None = None,
     info: ModelInfo | None = None,
     policy: ContextPolicy | None = None,
     store: GatedStore | None = None,
@@ -333,8 +359,10 @@ async def begin_with(
     tools: ScriptedTools | None = None,
     has_history: bool = False,
 ) -> tuple[AgentRig, Conversation]:
-    """Begin a conversation whose model gives these replies, one after the other, and then says `Done.`"""
-    rig = AgentRig(
-        ScriptedModel(replies_in_order(*replies), info), policy, store, approver, tools, has_history
-    )
+    """Begin a conversation whose model gives these replies, one after the other, and then says `Done.`
+
+    Or it answers by `script`, and summaries and observations by theirs.
+    """
+    model = ScriptedModel(script or replies_in_order(*replies), info, summary, observe)
+    rig = AgentRig(model, policy, store, approver, tools, has_history)
     return rig, await rig.begin()

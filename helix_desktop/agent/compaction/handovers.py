@@ -8,17 +8,15 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals
-from helix_desktop.agent.compaction.handover_ranges import (
-    active_handover,
-    range_on_request,
-    takes_place_of_same,
-)
 from helix_desktop.agent.compaction.handover_writer import (
     HandoverDraft,
     HandoverWriter,
     RestoredDraft,
     RevisionDraft,
+    active_handover,
     checked_handover,
+    range_on_request,
+    takes_place_of_same,
 )
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait

@@ -13,7 +13,7 @@ import pytest
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.services import foreign_process
+from helix_desktop.services import foreign_import
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.integration.foreign.test_import import LONG, TALK, Rig, user
@@ -25,7 +25,7 @@ async def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator
     """A store, a session to import, and a folder for what is temporary; everything is large."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.setattr(foreign_process, "_LEAST_BYTES", 0)
+    monkeypatch.setattr(foreign_import, "_LEAST_BYTES", 0)
     store = await SharedStore.open(tmp_path / "store", "a" * 32, TickingClock())
     rig = Rig(tmp_path, store)
     rig.claude(TALK)
@@ -41,7 +41,7 @@ async def test_the_log_is_the_same_as_from_a_thread(rig: Rig, monkeypatch: pytes
     done = await rig.foreign.import_into("w", found, lambda done, size: progress.append((done, size)))
     [session_id] = done.result.new
     assert progress[-1][0] == progress[-1][1]
-    monkeypatch.setattr(foreign_process, "_LEAST_BYTES", 1 << 40)
+    monkeypatch.setattr(foreign_import, "_LEAST_BYTES", 1 << 40)
     again = await rig.run()
     assert again.result.unchanged == (session_id,)
     assert (again.by_kind, again.damaged) == (done.by_kind, done.damaged)

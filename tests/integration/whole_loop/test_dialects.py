@@ -1,4 +1,4 @@
-"""Long turns in every dialect, and turns that change the dialect: each request is valid in its dialect."""
+"""Long turns in every dialect, with changes of it, and against a server's prompt cache."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from typing import Any
 
+import msgspec
 import pytest
 
-from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
+from helix_desktop.context.window.provider_cache import newest_cache_uses, next_request_cost
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
@@ -27,6 +29,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.model_servers.dialects import DIALECTS, DialectCase, SleepRecorder
+from tests.support.model_servers.prompt_cache import PromptCacheScript
 from tests.support.model_servers.request_rules import anthropic_problems, responses_problems
 from tests.support.model_servers.signed_thinking import SignedThinkingScript
 
@@ -114,3 +117,62 @@ async def test_a_session_can_change_its_dialect_between_turns(
         assert await rig.conversation.run(f"Go on in {dialect.name}.") == TurnEnded("done")
     assert speaking.problems() == []
     assert len(rig.events(ToolAnswered)) == 2 * 4 * 6
+
+
+CLAUDE = ModelInfo(
+    "vendor", "claude", window=14_000, reserve=1_000, output=2_000, price_in=4.0, price_out=20.0
+)
+PRICED = msgspec.structs.replace(CLAUDE, price_cached=0.4, price_cache_write=5.0, price_cache_write_1h=8.0)
+
+
+def reader() -> Callable[[dict[str, Any]], Reply]:
+    """Return a model that reads two files in each step, and ends after so many."""
+    numbers = itertools.count()
+
+    def script(_: dict[str, Any]) -> Reply:
+        number = next(numbers)
+        if number == STEPS:
+            return text_reply("All read.")
+        calls = (Call("read_file", json.dumps({"path": f"f{at % 40}.txt"})) for at in (number, number + 1))
+        return StreamedReply(Text("Next."), *calls)
+
+    return script
+
+
+async def test_each_request_reads_what_it_has_in_common_with_the_one_before(
+    rig: LoopRig, http: HttpClient
+) -> None:
+    """As an ideal cache would: misses are those of rewrites, and even these read what stands before them."""
+    cache = PromptCacheScript(reader())
+    dialect = DIALECTS[2]
+    async with ChatServer(cache, wire_format=dialect.wire_format) as server:
+        model = dialect.model(server, http, SleepRecorder().retry_policy, PRICED)
+        await rig.workspace.set_models(model)
+        assert await rig.conversation.run("Read them all.") == TurnEnded("done")
+    assert cache.refused_count == 0
+    assert rig.events(SweepMade)
+    assert rig.events(FoldMade)
+    uses = newest_cache_uses(rig.conversation.session.log, STEPS + 1)
+    causes = [cause.kind for use in uses for cause in use.causes]
+    assert cache.reads == cache.shared
+    assert "unexplained" not in causes
+    spent = rig.conversation.budget.spent
+    assert spent.cached == sum(cache.reads)
+    assert spent.cache_writes == sum(cache.writes)
+    await _compare_with_costs(rig)
+
+
+async def _compare_with_costs(rig: LoopRig) -> None:
+    """What was said of each request before it was sent is about what the server had cached of it."""
+    window, errors = rig.conversation.window, []
+    for recorded in rig.conversation.session.log:
+        answer = recorded.event
+        if not isinstance(answer, AssistantSpoke) or answer.usage is None:
+            continue
+        past = await window.window_at(recorded.seq)
+        cost = next_request_cost(past.window, past.gauge, past.transcript, PRICED, is_cold=False)
+        assert cost.total == answer.usage.input
+        errors.append(abs(cost.cached - answer.usage.cached) / answer.usage.input)
+        assert cost.cost == pytest.approx((cost.cached * 0.4 + cost.fresh * 5.0) / 1_000_000)
+    assert len(errors) == STEPS + 1
+    assert sorted(errors)[len(errors) // 2] < 0.1, errors

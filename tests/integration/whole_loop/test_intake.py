@@ -9,15 +9,13 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.providers.http import HttpClient
 from tests.support.agent_rig import SteppedClock
 from tests.support.intake_rig import advance_loop_clock
-from tests.support.loop_rig import LoopRig, create_http_model, is_intake_request, is_summary_request, loop_rig
+from tests.support.loop_rig import LoopRig, is_intake_request, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import (
     Call,
     Reply,
@@ -128,21 +126,6 @@ async def test_the_fork_starts_with_the_bytes_of_the_request_before_it(tmp_path:
         assert b"How to keep large outputs" not in rig.chat_requests[1].received.body
         assert stored_forms(rig) == [("full", "agent")] * 3
         await rig.assert_consistent()
-
-
-async def test_a_file_of_which_the_user_wants_all_is_not_asked_about(tmp_path: Path) -> None:
-    """The agent says so with its call: no question, no preview, no recall."""
-
-    def model(request: dict[str, Any]) -> Reply:
-        if request["messages"][-1]["role"] == "tool":
-            return text_reply("Read.")
-        return StreamedReply(Call("read_file", json.dumps({"path": FILES[0], "whole": True}), id="r"))
-
-    async with loop_rig(tmp_path, model, POLICY) as rig:
-        files = fill(rig.root)
-        assert (await rig.conversation.run(f"Read all of {FILES[0]}.")).how == "done"
-        assert rig.intake_requests == []
-        assert files[FILES[0]].decode() in rig.chat_requests[-1].messages[-1]["content"]
 
 
 EIGHT = 8
@@ -258,25 +241,3 @@ async def test_eight_outputs_take_ten_seconds_once_and_then_none(tmp_path: Path)
         await rig.assert_consistent()
         await rig.conversation.subagents.run("Read for me.")
         assert len(model.asked) == 1 + EIGHT + 1
-
-
-async def read_in_extracts(rig: LoopRig) -> None:
-    """Run a turn in which the model gets the extract that it wants of each output."""
-    assert (await rig.conversation.run("Read the next ones.")).how == "done"
-    assert forms_of_reads(rig) == [("compact", "agent", "")] * EIGHT
-
-
-async def test_a_faster_role_is_asked_instead(tmp_path: Path) -> None:
-    """It chooses from the newest step alone, as nothing of the rest is in its cache, and extracts."""
-    model = EightSecondModel(tmp_path / "project")
-    http = HttpClient()
-    async with loop_rig(tmp_path, model, window=WINDOW, clock=model.clock) as rig:
-        await miss_the_deadline(rig, model)
-        quick = create_http_model(rig, rig.server.base_url, http, window=WINDOW, name="quick")
-        await rig.workspace.set_models(ModelRoles(rig.workspace.model, fast=quick))
-        del model.asked[:]
-        await read_in_extracts(rig)
-        step = EIGHT + 1  # the calls and their answers
-        assert model.asked == [("quick", "choice", 2 + step + 1)] + [("quick", "extract", 2)] * EIGHT
-        await rig.assert_consistent()
-    await http.aclose()

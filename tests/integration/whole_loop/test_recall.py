@@ -1,4 +1,4 @@
-"""A model that reads only its requests, through sweeps, handovers and back to what they cover."""
+"""A model that reads only its requests gets back what left them; what the user recalls stays."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
+from tests.support.agent_rig import SteppedClock
 from tests.support.loop_rig import HANDOVERS_ONLY, is_summary_request, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, Wait, text_reply
 
@@ -152,3 +153,47 @@ async def test_a_masked_output_is_recalled_by_the_hash_in_its_marker(tmp_path: P
         assert f"It is {CODE}." in [event.text for event in rig.events(AssistantSpoke)]
         entry = await rig.store.entry(digest_of(vault))
         assert entry.recalls == 1
+
+
+SOON = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=2,
+    protect_tokens=200,
+    sweep_min=200,
+    fold_after_steps=5,
+    fold_least=300,
+    least_saving=20,
+    observe_at=0.0,
+)
+
+
+def play(request: dict[str, Any]) -> Reply:
+    """Read the file that a message names, then answer."""
+    newest = request["messages"][-1]
+    if newest["role"] == "tool":
+        return text_reply("Read.")
+    name = str(newest["content"]).rpartition(" ")[2]
+    path = json.dumps({"path": name})
+    return (
+        StreamedReply(Call("read_file", path, id=f"call_{name}"))
+        if name.endswith(".txt")
+        else text_reply("Yes.")
+    )
+
+
+async def test_what_the_user_recalled_stays_in_the_requests(tmp_path: Path) -> None:
+    """After a pause the provider caches nothing more and everything old is due, but this."""
+    clock = SteppedClock()
+    async with loop_rig(tmp_path, play, policy=SOON, window=32_000, clock=clock) as rig:
+        for number in range(4):
+            lines = (
+                f"{line:03} of file {number}: the tide was {line * number % 97} cm" for line in range(120)
+            )
+            (rig.root / f"{number}.txt").write_text("\n".join(lines))
+            await rig.conversation.run(f"Read {number}.txt")
+        recalled = rig.events(SweepMade)[-1].masked[0]
+        await rig.conversation.window.choose_form(recalled, "full")
+        for question in ("What did it say?", "And now?", "And then?"):
+            clock.advance_s(7_200)
+            await rig.conversation.run(question)
+            assert "077 of file 1" in json.dumps(rig.chat_requests[-1].messages)

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QApplication, QDialog, QWidget
 from screens import pixels
 
-from helix_desktop.agent.slow_models import SlowModel
+from helix_desktop.agent.model_roles import SlowModel
 from helix_desktop.app.qt_language import load_language, translate_qt
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir

@@ -34,8 +34,7 @@ def raw(request: ModelRequest) -> list[bytes]:
 async def two_turns() -> AgentRig:
     """Run two turns, the first with a call, and name what the second asked for."""
     rig, _ = await begin_with(LISTING, [TextDelta("One.")], [TextDelta("Two.")])
-    await rig.conversation.run("First.")
-    await rig.conversation.run("Second.")
+    await rig.say("First.", "Second.")
     return rig
 
 

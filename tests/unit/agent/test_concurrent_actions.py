@@ -1,4 +1,4 @@
-"""All user actions, in any order, while slow summaries and observations are being written."""
+"""All user actions in any order, and cancellation between any two awaits: state, log and store agree."""
 
 from __future__ import annotations
 
@@ -13,20 +13,30 @@ import pytest
 from hypothesis import settings
 
 from helix_desktop.agent.compaction.handover_writer import HandoverDraft
+from helix_desktop.agent.session import CompactionProgress, ObservationProgress, Phase
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable
-from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    MessageQueued,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, GatedStore, begin_with
+from tests.support.observation_rig import rig_after_turns
 from tests.support.scripted_model import (
     OBSERVATIONS,
     SUMMARY,
     ScriptedModel,
     ScriptedReply,
+    replies_in_order,
     text_reply,
     tool_call_reply,
 )
@@ -245,3 +255,98 @@ async def test_the_random_actions_cover_all_cases() -> None:
         covered |= {"edited" for event in user.rig.events(HandoverMade) if event.edited}
         covered |= {"reflection" for event in user.rig.events(ObservationsMade) if event.reflection}
     assert covered >= ALL_OF_IT
+
+
+PLAIN = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
+
+
+async def start_turn(slow: int) -> AgentRig:
+    """Start a turn with concurrent calls, a question, a sweep and a final text; each write takes a while."""
+    arguments = {"text": "words", "times": 60}
+    script = replies_in_order(
+        tool_call_reply(("say", arguments), ("ask", {}), text="First"),
+        tool_call_reply(("say", arguments), ("fail", {}), text="Second", id_prefix="d"),
+        tool_call_reply(("say", arguments), id_prefix="e"),
+        text_reply("That was all."),
+    )
+    store = GatedStore()
+    rig, _ = await begin_with(script=script, policy=PLAIN, store=store, approver=FixedApprover("once"))
+    store.yields_per_write = slow
+    await rig.conversation.send("Go.")
+    return rig
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+async def test_a_turn_can_be_stopped_at_any_moment(slow: int) -> None:
+    """At every turn of the loop: the message is kept, each call has one answer, the turn one end."""
+    for passes in range(await (await start_turn(slow)).passes_until_idle() + 2):
+        rig = await start_turn(slow)
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        await rig.conversation.stop()
+        await rig.assert_consistent()
+        assert len(rig.events(UserSpoke)) == 1
+        assert len(rig.events(TurnEnded)) == 1
+        calls = [call.id for answer in rig.events(AssistantSpoke) for call in answer.calls]
+        assert sorted(calls) == sorted(event.call_id for event in rig.events(ToolAnswered))
+        rig.model.script = replies_in_order()
+        assert (await rig.conversation.run("Go on.")).how == "done"
+        await rig.assert_consistent()
+
+
+@pytest.mark.parametrize("slow", [0, 3])
+async def test_a_workspace_can_be_closed_at_any_moment(slow: int) -> None:
+    """Closing ends the turn first; the store then opens with the same state."""
+    for passes in range(0, await (await start_turn(slow)).passes_until_idle() + 2, 5):
+        rig = await start_turn(slow)
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        await rig.conversation.close()
+        assert await rig.store.events(rig.conversation.session.id) == rig.conversation.session.log
+        assert not rig.conversation.session.transcript.turn_open
+        await rig.workspace.close()
+
+
+async def long_conversation() -> AgentRig:
+    """Run two turns, the first long enough for a handover to pay."""
+    rig, _ = await begin_with(
+        *[tool_call_reply(("say", {}), text="thinking " * 400, id_prefix=f"k{n}") for n in range(9)]
+    )
+    await rig.say("Go.", "And now?")
+    return rig
+
+
+@pytest.mark.parametrize("phase", ["read", "summarize", "check", "write", "idle"])
+@pytest.mark.parametrize("progress", [CompactionProgress, ObservationProgress])
+async def test_a_summary_can_be_canceled_at_any_moment(
+    progress: type[CompactionProgress | ObservationProgress], phase: Phase
+) -> None:
+    """In any phase, a little into it: made or not, never half; another can be made at once."""
+    is_handover = progress is CompactionProgress
+    kinds = (HandoverMade,) if is_handover else (ObservationsMade, ObservationsPlaced)
+    for passes in range(7):
+        rig = await (long_conversation() if is_handover else rig_after_turns(3))
+        rig.store.yields_per_write = 2
+        conversation = rig.conversation
+        job = conversation.handovers if is_handover else conversation.observations
+        job.start()
+        if passes or phase != "read":  # else immediately
+            await rig.wait_until(
+                lambda rig=rig: phase in [update.phase for update in rig.updates_of(progress)]
+            )
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        phases = {update.phase for update in rig.updates_of(progress)}
+        job.cancel()
+        await conversation.wait_for_background_work()
+        await conversation.session.drain()
+        await rig.assert_consistent()
+        counts = [len(rig.events(kind)) for kind in kinds]
+        assert counts == sorted(counts, reverse=True), "what is placed was made"
+        assert max(counts) <= ("write" in phases)
+        assert counts[-1] == 1 or phase != "idle" or not is_handover
+        if not counts[-1]:
+            job.start()
+            await conversation.wait_for_background_work()
+        assert [len(rig.events(kind)) for kind in kinds] == [1] * len(kinds)
+        await rig.assert_consistent()

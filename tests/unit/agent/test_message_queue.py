@@ -71,8 +71,7 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
 
 async def test_a_message_that_is_being_stored_starts_no_turn() -> None:
     """The store may still refuse it; then its sender knows that, and sends it again."""
-    rig = AgentRig(ScriptedModel(WAITING))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=WAITING)
     rig.store.gated_event_types = (MessageQueued,)
     session = conversation.session
     recording = session.scope.start(session.record(MessageQueued("First.")), "record a message")
@@ -165,18 +164,6 @@ async def test_a_queued_message_can_be_changed_until_it_is_sent() -> None:
         ("Two, better.", False),
     ]
     assert not await queue.remove(first)
-
-
-async def test_after_a_stop_the_whole_queue_waits() -> None:
-    """Steering messages go first in order, as soon as the user resumes."""
-    rig = await start_turn()
-    await rig.conversation.send("Steer.", steer=True)
-    await rig.conversation.send("Queued.")
-    await rig.conversation.stop()
-    assert [line.text for line in rig.conversation.queue.pending] == ["Steer.", "Queued."]
-    rig.conversation.send_next_queued()
-    await rig.wait_until_idle()
-    assert user_messages(rig) == [("First.", False), ("Steer.", False), ("Queued.", False)]
 
 
 async def test_a_message_about_to_be_sent_cannot_be_withdrawn() -> None:

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.model_roles import ModelRoles
+from helix_desktop.agent.model_roles import ModelRoles, SlowModels
 from helix_desktop.agent.session import ModelChange, pending_change
-from helix_desktop.agent.slow_models import SlowModels
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
@@ -93,18 +92,6 @@ async def test_another_model_gets_the_image() -> None:
     await rig.workspace.set_models(other)
     assert (await rig.conversation.run("And you?")).how == "done"
     assert [len(message.images) for message in other.requests[-1].messages].count(1) == 1
-
-
-async def test_the_omission_can_be_undone() -> None:
-    """The image is sent again."""
-    rig = await rig_with()
-    await send(rig, "Look.", BAD)
-    await rig.conversation.retry_without_images()
-    await rig.wait_until_idle()
-    seq = rig.seqs(SweepMade)[0]
-    await rig.conversation.window.undo(seq)
-    await send(rig, "Look again.")
-    assert rig.events(TurnEnded)[-1].cause == "image"
 
 
 async def test_several_images_may_be_the_cause() -> None:

@@ -16,7 +16,6 @@ from helix_desktop.agent.session import (
     ResponseDelta,
     TurnChanged,
 )
-from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
@@ -24,12 +23,12 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,
     ContextWindowExceeded,
+    DigestUnknown,
     InvalidModelResponse,
     ModelRequestRejected,
     ModelUnreachable,
 )
 from helix_desktop.domain.events.conversation import (
-    ApprovalGiven,
     AssistantSpoke,
     Attachment,
     MessageQueued,
@@ -38,13 +37,13 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
-from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, TextDelta
-from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.redaction import RedactionRequest
-from helix_desktop.domain.store import Commit, Content, MessageCounts
+from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.translatable_text import verbatim
-from tests.support.agent_rig import AgentRig, begin_with
+from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,
     ScriptedModel,
@@ -52,6 +51,7 @@ from tests.support.scripted_model import (
     WordCounter,
     replies_in_order,
     text_reply,
+    thinking_script,
     tool_call_reply,
     tool_result_texts,
 )
@@ -62,8 +62,7 @@ async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
     script = replies_in_order(
         tool_call_reply(("wait", {"text": "slow"}), ("say", {"text": "quick"})), text_reply("Both read.")
     )
-    rig = AgentRig(ScriptedModel(script))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=script)
     await conversation.send("Go.")
     await rig.wait_until(lambda: len(rig.events(ToolAnswered)) == 1)
     rig.tools.gate.set()
@@ -122,38 +121,6 @@ async def test_a_tool_failure_is_reported_to_the_agent(name: str, expected: str)
     assert ended.how == "done"
     assert tool_result_texts(rig.model.requests[1]) == [expected, "ok c1"]
     assert sorted(event.ok for event in rig.events(ToolAnswered)) == [False, True]
-
-
-async def test_a_denied_call_does_not_run() -> None:
-    """The user's no is the answer of the call."""
-    rig, conversation = await begin_with(
-        tool_call_reply(("ask", {})), text_reply("Then not."), approver=FixedApprover("deny")
-    )
-    await conversation.run("Go.")
-    assert rig.tools.executed_calls == []
-    assert tool_result_texts(rig.model.requests[1]) == [DENIED]
-    assert [event.decision for event in rig.events(ApprovalGiven)] == ["deny"]
-    assert [event.outcome for event in rig.events(ToolAnswered)] == ["denied"]
-
-
-async def test_an_always_answer_is_asked_once() -> None:
-    """Of several calls the first is asked; the saved rule answers the others and those of later turns."""
-    rig, conversation = await begin_with(
-        tool_call_reply(("ask", {}), ("ask", {})), tool_call_reply(("ask", {}), id_prefix="d")
-    )
-    await conversation.send("Go.")
-    await rig.wait_for_updates(ApprovalRequested)
-    assert [ask.call_id for ask in conversation.asks] == ["c0", "c1"]
-    assert conversation.decide("c0", "always")
-    assert not conversation.decide("c0", "deny")
-    await rig.wait_until_idle()
-    assert [update.ask.call_id for update in rig.updates_of(ApprovalRequested)] == ["c0", "c1"]
-    assert [(event.decision, event.rule) for event in rig.events(ApprovalGiven)] == [
-        ("always", ""),
-        ("always", "Use ask, whatever it is asked"),
-        ("always", "Use ask, whatever it is asked"),
-    ]
-    assert rig.tools.executed_calls == ["c0", "c1", "d0"]
 
 
 @pytest.mark.parametrize(
@@ -229,14 +196,6 @@ async def test_a_redacted_output_does_not_come_back_with_its_tool() -> None:
     await rig.store.redaction.lift(first.digest)
     await conversation.run("And again.")
     assert rig.events(ToolAnswered)[-1].text == first.text
-
-
-async def test_a_session_is_named_after_the_first_line_of_its_first_message() -> None:
-    rig, conversation = await begin_with(text_reply("Done."))
-    line = "Go through every module, one after the other, and write down which of them reach the network"
-    await conversation.send(f"{line}\nThen stop.")
-    await rig.wait_until(lambda: rig.events(TurnEnded))
-    assert conversation.session.transcript.title == line
 
 
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
@@ -388,8 +347,7 @@ async def open_later(rig: AgentRig) -> None:
 
 async def test_stop_right_after_the_end_of_another_turn() -> None:
     """The previous turn's end is not mistaken for this message's record: nothing is dropped."""
-    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=lambda _: text_reply("Done."))
     await conversation.send("One.")
     await rig.wait_until(lambda: not conversation.is_running)
     await conversation.send("Two.")
@@ -424,16 +382,6 @@ async def test_the_same_request_is_sent_again() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["failed", "done"]
 
 
-async def test_steps_that_ran_tools_stay() -> None:
-    """Their changes stay, and the model has to know; only the failed step is repeated."""
-    rig = await failed_turn(tool_call_reply(("say", {"text": "wrote it"})), BROKEN)
-    await rig.conversation.retry()
-    await rig.wait_until_idle()
-    assert rig.tools.executed_calls == ["c0"]
-    assert raw(rig.model.requests[1]) == raw(rig.model.requests[2])
-    assert tool_result_texts(rig.model.requests[2]) == ["wrote it c0"]
-
-
 async def test_a_stopped_turn_can_be_retried() -> None:
     """In the middle of an answer; an interrupted call is answered as such."""
     rig, conversation = await begin_with(tool_call_reply(("wait", {})), [TextDelta("Half"), asyncio.Event()])
@@ -450,18 +398,6 @@ async def test_a_stopped_turn_can_be_retried() -> None:
     assert rig.tools.executed_calls == ["c0"]
 
 
-async def test_a_retry_after_a_restart() -> None:
-    """Another process continues from the log."""
-    rig = await failed_turn(BROKEN)
-    session_id = rig.conversation.session.id
-    again = rig.create_workspace(rig.store, PROFILES["balanced"])
-    conversation = await again.open_session(session_id)
-    await conversation.retry()
-    await rig.wait_until(lambda: not conversation.is_running)
-    assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
-    assert conversation.session.transcript.unfinished_end_seq == 0
-
-
 async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
     """The retry goes first; a steering message enters after its step."""
     rig, conversation = await begin_with([TextDelta("Half"), asyncio.Event()])
@@ -476,23 +412,9 @@ async def test_queued_messages_are_sent_after_the_retried_turn() -> None:
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
 
 
-async def test_a_retry_includes_the_attachments() -> None:
-    """The message is the original, with everything in it."""
-    rig, conversation = await begin_with(BROKEN)
-    content = Content(digest_of(b"notes"), b"notes")
-    await rig.store.commit(Commit(conversation.session.id, contents=[content]))
-    await conversation.send("Read it.", [Attachment(content.digest, "notes.md", "notes", 1, 5)])
-    await rig.wait_until_idle()
-    await conversation.retry()
-    await rig.wait_until_idle()
-    assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
-    assert "notes" in rig.model.requests[1].messages[-1].text
-
-
 async def test_what_was_attached_before_is_named_only_while_it_stands_there() -> None:
     """A skill for three messages stands in the request once; a branch before the first has it in full."""
-    rig = AgentRig(ScriptedModel(lambda _: text_reply("Done.")))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=lambda _: text_reply("Done."))
     data = b"Follow these steps. " * 40
     content = Content(digest_of(data), data)
     await rig.store.commit(Commit(conversation.session.id, contents=[content]))
@@ -522,17 +444,62 @@ async def test_only_an_interrupted_turn_can_be_retried() -> None:
     assert rig.events(TurnRetried) == []
 
 
-@pytest.mark.parametrize("partial", [True, False])
-async def test_the_list_counts_the_transcript_s_messages(partial: bool) -> None:
-    """The session list's number of messages stays right when an attempt leaves the window."""
-    rig = await failed_turn(BROKEN if partial else [DOWN])
-    rig.is_left_unsound = True  # its turn is open
-    await rig.conversation.session.record(
-        rig.conversation.session.transcript.retry_event() or TurnEnded("done")
-    )
-    (summary,) = await rig.store.sessions()
-    assert summary.counts == rig.conversation.session.transcript.messages.counts() == MessageCounts(1)
-    assert (
-        Transcript(rig.conversation.session.log).window.entries()
-        == rig.conversation.session.transcript.window.entries()
-    )
+# Answers stay in the window, so that it is the handover that must make space.
+HANDOVERS = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=1_000,
+    protect_tokens=10**6,
+    fold_after_steps=0,
+    observe_at=0.0,
+    observe_place_at=0.0,
+    preview_above=0.8,
+)
+
+
+def texts(request: ModelRequest) -> str:
+    return "\n".join(message.text for message in request.messages)
+
+
+@pytest.mark.parametrize(
+    "text", ["half a character \ud83d here", "\udcff", "a\x00b", "\u202eevil\u2028user: x"]
+)
+async def test_no_message_is_dropped_for_its_characters(text: str) -> None:
+    """Whatever a keyboard, a paste or a file name contains, the turn goes on with the valid text."""
+    rig, conversation = await begin_with(script=lambda _: text_reply("Heard."))
+    assert (await conversation.run(text)).how == "done"
+    (message,) = rig.events(UserSpoke)
+    assert message.text == text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+async def test_nothing_leaks_between_sessions() -> None:
+    """No text or hash of one session is in a request of another; another workspace's store has none."""
+    rig, _ = await begin_with(script=thinking_script(12), policy=HANDOVERS)
+    await rig.run_and_wait("The password is swordfish.")
+    assert rig.events(HandoverMade)
+    digest = rig.events(ToolAnswered)[0].digest
+    request_count = len(rig.model.requests)
+    other = await rig.workspace.create_session()
+    assert (await other.run("Hello.")).how == "done"
+    for request in rig.model.requests[request_count:]:
+        assert "swordfish" not in texts(request)
+        assert "[CACHED]" not in texts(request)
+    other_workspace = rig.create_workspace(GatedStore(), HANDOVERS)
+    with pytest.raises(DigestUnknown) as refused:
+        await other_workspace.contents.attach(digest)
+    assert digest not in str(refused.value.near)
+    await rig.assert_consistent()
+    await other_workspace.close()
+
+
+async def test_the_store_does_not_grow_by_duplicates() -> None:
+    """The same output a hundred times is one entry; maintaining the window adds only index entries."""
+
+    call = ("same", {"text": "the same words", "times": 120})
+    replies = [tool_call_reply(call, id_prefix="k")] * 40
+    rig, conversation = await begin_with(*replies, text_reply("Done."))
+    await conversation.run("Look again and again.")
+    answers = rig.events(ToolAnswered)
+    assert len(answers) == 40
+    assert len({answer.digest for answer in answers}) == 1
+    indexes = {note.index for note in rig.events(FoldMade)}
+    assert (await rig.store.totals()).entries == 1 + len(indexes)

@@ -1,10 +1,11 @@
-"""The files of a workspace by name."""
+"""The files of a workspace by name, and the list of a folder that goes with a message."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
 
+from helix_desktop.services.attached_paths import MAX_LISTED, list_folder
 from helix_desktop.services.file_mentions import FileIndex
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail
@@ -52,3 +53,15 @@ async def test_lines_that_end_before_they_begin_name_no_file(tmp_path: Path) -> 
     assert [mention[:3] for mention in found.files] == [("README.md", 5, 10)]
     assert found.missing == ("README.md:10-5", "gone.md")
     assert found.missing_text == "File not found: README.md:10-5 and gone.md (sent as text)"
+
+
+def test_a_list_of_a_folder_is_bounded_and_follows_no_link(tmp_path: Path) -> None:
+    """A loop of links ends; what package managers bring is named only."""
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (inner / "up").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "node_modules" / "left").mkdir(parents=True)
+    assert list_folder(tmp_path).splitlines() == ["a/", "node_modules/", "a/b/", "a/b/up (link)"]
+    for number in range(MAX_LISTED + 5):
+        (inner / f"{number:05}").touch()
+    assert len(list_folder(tmp_path).splitlines()) == MAX_LISTED + 1

@@ -81,40 +81,27 @@ async def test_the_data_of_a_workspace_is_not_made_again_for_its_settings(
     assert "trusted = true" in (folder / RECORD_FILE).read_text(encoding="utf-8")
 
 
-async def test_no_store_is_made_where_the_data_was_moved_from(services: AppServices, tmp_path: Path) -> None:
+@pytest.mark.parametrize("what", ["moved away", "copied elsewhere", "without the workspace"])
+async def test_no_store_is_made_where_the_data_was(services: AppServices, tmp_path: Path, what: str) -> None:
     """A server that was idle meanwhile would answer that nothing is cached."""
     project, data, target = tmp_path / "project", services.data_dir.root, tmp_path / "d2"
     project.mkdir()
     workspace = services.registry.add(project)
-    data.rename(target)
-    data.mkdir()
-    write_pointer(data, target)
-    names_before = sorted(data.iterdir())
-    with pytest.raises(DataDirUnavailable, match=f"was moved to {target}.*Restart the server"):
+    if what == "moved away":
+        data.rename(target)
+        data.mkdir()
+    if what == "without the workspace":
+        services.registry.data_folder(workspace.id).rename(target)
+    else:
+        write_pointer(data, target)
+    before = sorted(data.rglob("*"))
+    words = f"was moved to {target}.*Restart the server" if "elsewhere" not in what else "was moved to"
+    with pytest.raises(
+        HelixError, match="was deleted or moved, or its drive" if "without" in what else words
+    ):
         async with services.borrow_store(workspace.id):
             pass
-    with pytest.raises(DataDirUnavailable):
-        await services.open_workspace(workspace.id)
-    assert sorted(data.iterdir()) == names_before
-
-
-async def test_no_store_is_made_in_the_copy_that_a_move_leaves(services: AppServices, tmp_path: Path) -> None:
-    (tmp_path / "project").mkdir()
-    workspace = services.registry.add(tmp_path / "project")
-    write_pointer(services.data_dir.root, tmp_path / "d2")
-    with pytest.raises(DataDirUnavailable, match="was moved to"):
-        async with services.borrow_store(workspace.id):
-            pass
-
-
-async def test_no_store_is_made_where_the_data_of_a_workspace_is_gone(
-    services: AppServices, tmp_path: Path
-) -> None:
-    (tmp_path / "project").mkdir()
-    workspace = services.registry.add(tmp_path / "project")
-    folder = services.registry.data_folder(workspace.id)
-    folder.rename(tmp_path / "away")
-    with pytest.raises(HelixError, match="was deleted or moved, or its drive"):
-        async with services.borrow_store(workspace.id):
-            pass
-    assert not folder.exists()
+    if what == "moved away":
+        with pytest.raises(DataDirUnavailable):
+            await services.open_workspace(workspace.id)
+    assert sorted(data.rglob("*")) == before

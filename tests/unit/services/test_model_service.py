@@ -1,155 +1,188 @@
-"""Which key is sent where: a stored key only to the address it was stored for."""
+"""Which key is sent where, by which dialect, and with which effort."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
-from helix_desktop.config.secrets import SecretStore
-from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.agent.model_roles import CallBill, complete
+from helix_desktop.agent.ports import Model
+from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore
+from helix_desktop.config.settings import ModelEntry, Provider, Settings
+from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import AuthenticationFailed, InvalidInput
-from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest
+from helix_desktop.services.app_services import KeyStatus
 from helix_desktop.services.model_service import ModelService
 from helix_desktop.services.provider_check import CheckStep
+from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.memory_keychain import MemoryKeychain
-from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
+from tests.support.model_contract import final_response
+from tests.support.model_servers import chat_server
+from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order
 from tests.support.model_servers.dialects import DIALECTS, DialectCase
+from tests.support.scripted_model import ScriptedModel, WordCounter, text_reply
+
+HELLO = ModelRequest((Message("user", "Hello"),))
+USUAL = {"OPENAI_API_KEY": "usual"}
 
 
-async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> str:
-    """Return the authorization that a server gets when a run names it for `shop`, which has a stored key."""
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        settings = Settings(providers=(Provider(name="shop", base_url=own_address(server.base_url)),))
-        secrets = SecretStore(environ, find_keychain=MemoryKeychain)
-        models = ModelService(lambda: settings, secrets)
-        try:
-            await secrets.set("shop", "kept-key")
-            model = await models.adhoc("shop/small", server.base_url, 0)
-            async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
-                pass
-        finally:
-            await models.close()
-            secrets.close()
-        return server.requests[-1].headers.get("authorization", "")
-
-
-async def test_a_stored_key_is_sent_to_its_own_address() -> None:
-    assert await sent({}, lambda url: url + "/") == "Bearer kept-key"
-
-
-@pytest.mark.parametrize("own", ["https://shop.example/v1", "https://127.0.0.1/v1"])
-async def test_a_stored_key_is_sent_nowhere_else(own: str) -> None:
-    assert await sent({}, lambda _: own) == ""
-    assert await sent({"HELIX_SHOP_KEY": "given"}, lambda _: own) == "Bearer given"
-
-
-async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Provider) -> str:
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        secrets = SecretStore(environ, find_keychain=MemoryKeychain)
-        models = ModelService(lambda: Settings(providers=saved), secrets)
-        try:
-            model = await models.adhoc(label, server.base_url, 0)
-            async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
-                pass
-        finally:
-            await models.close()
-            secrets.close()
-        return server.requests[-1].headers.get("authorization", "")
-
-
-async def test_openai_api_key_counts_for_an_unknown_provider_at_a_typed_address() -> None:
-    environment = {"OPENAI_API_KEY": "usual", "HELIX_LAB_KEY": "own"}
-    assert await sent_to_typed_address({"OPENAI_API_KEY": "usual"}, "lab/small") == "Bearer usual"
-    assert await sent_to_typed_address(environment, "lab/small") == "Bearer own"
-
-
-async def test_openai_api_key_is_never_sent_for_a_known_or_saved_provider() -> None:
-    environ = {"OPENAI_API_KEY": "usual"}
-    saved = Provider(name="lab", base_url="https://lab.example/v1")
-    assert await sent_to_typed_address(environ, "groq/small") == ""
-    assert await sent_to_typed_address(environ, "lab/small", saved) == ""
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        provider = Provider(name="lab", base_url=server.base_url)
-        secrets = SecretStore(environ, find_keychain=MemoryKeychain)
-        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
-        try:
-            async for _ in (await models.by_label("lab/small")).stream(
-                ModelRequest((Message("user", "Hello"),))
-            ):
-                pass
-        finally:
-            await models.close()
-            secrets.close()
-        assert "authorization" not in server.requests[-1].headers
-
-
-async def test_the_command_line_names_the_variables_of_a_provider_without_setup() -> None:
-    secrets = SecretStore({}, find_keychain=MemoryKeychain)
-    models = ModelService(Settings, secrets)
+@asynccontextmanager
+async def model_service(
+    *providers: Provider, environ: Mapping[str, str] | None = None, kept_key: str = ""
+) -> AsyncIterator[ModelService]:
+    """Return the service with these providers saved; a kept key is that of `shop`."""
+    secrets = SecretStore(environ or {}, find_keychain=MemoryKeychain)
+    models = ModelService(lambda: Settings(providers=providers), secrets)
     try:
-        with pytest.raises(InvalidInput, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
-            await models.adhoc("my-lab/small", "", 0)
-        with pytest.raises(InvalidInput, match="set GROQ_API_KEY"):
-            await models.adhoc("groq/small", "", 0)
+        if kept_key:
+            await secrets.set("shop", kept_key)
+        yield models
     finally:
         await models.close()
         secrets.close()
 
 
-@pytest.mark.parametrize(("own_port", "carried"), [(True, "Bearer kept-key"), (False, "")])
-async def test_checking_an_unsaved_address_sends_no_stored_key(own_port: bool, carried: str) -> None:
-    """The provider page checks the typed address; a key stored for the saved one must not go to another."""
-    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
-        saved = server.base_url if own_port else "https://shop.example/v1"
-        settings = Settings(providers=(Provider(name="shop", base_url=saved),))
-        secrets = SecretStore({}, find_keychain=MemoryKeychain)
-        models = ModelService(lambda: settings, secrets)
-        try:
-            await secrets.set("shop", "kept-key")
-            typed = Provider(name="shop", base_url=server.base_url)
-            await models.test(typed, "small", "", lambda _: None)
-        finally:
-            await models.close()
-            secrets.close()
-        assert server.requests[-1].headers.get("authorization", "") == carried
+def ready_server() -> ChatServer:
+    return ChatServer(replies_in_order(chat_server.text_reply("ready")))
+
+
+async def key_sent_by(model: Model, server: ChatServer) -> str:
+    """Return the authorization that a server gets with a request."""
+    await final_response(model, HELLO)
+    return server.requests[-1].headers.get("authorization", "")
+
+
+async def key_sent_to_typed_address(
+    label: str, environ: Mapping[str, str], *saved: Provider, kept_key: str = ""
+) -> str:
+    """Return what a server gets when a run names its address."""
+    async with ready_server() as server, model_service(*saved, environ=environ, kept_key=kept_key) as models:
+        return await key_sent_by(await models.adhoc(label, server.base_url, 0), server)
+
+
+@pytest.mark.parametrize("own", [lambda url: url + "/", lambda _: "https://shop.example/v1"])
+async def test_a_stored_key_is_sent_to_its_own_address_only(own: Callable[[str], str]) -> None:
+    async with ready_server() as server:
+        shop = Provider(name="shop", base_url=own(server.base_url))
+        async with model_service(shop, kept_key="kept-key") as models:
+            sent = await key_sent_by(await models.adhoc("shop/small", server.base_url, 0), server)
+            assert sent == ("Bearer kept-key" if shop.base_url.startswith(server.base_url) else "")
+            await models.test(msgspec.structs.replace(shop, base_url=server.base_url), "small", "", _ignore)
+            assert server.requests[-1].headers.get("authorization", "") == sent, "as the provider page checks"
+
+
+def _ignore(_: tuple[CheckStep, ...]) -> None: ...
+
+
+async def test_a_key_of_the_environment_is_sent_to_a_typed_address() -> None:
+    shop = Provider(name="shop", base_url="https://127.0.0.1/v1")
+    given = {"HELIX_SHOP_KEY": "given"}
+    assert await key_sent_to_typed_address("shop/small", given, shop, kept_key="kept-key") == "Bearer given"
+    assert await key_sent_to_typed_address("lab/small", USUAL) == "Bearer usual"
+    assert await key_sent_to_typed_address("lab/small", {**USUAL, "HELIX_LAB_KEY": "own"}) == "Bearer own"
+
+
+async def test_openai_api_key_is_never_sent_for_a_known_or_saved_provider() -> None:
+    saved = Provider(name="lab", base_url="https://lab.example/v1")
+    assert await key_sent_to_typed_address("groq/small", USUAL) == ""
+    assert await key_sent_to_typed_address("lab/small", USUAL, saved) == ""
+    async with ready_server() as server:
+        saved = Provider(name="lab", base_url=server.base_url)
+        async with model_service(saved, environ=USUAL) as models:
+            assert await key_sent_by(await models.by_label("lab/small"), server) == ""
+
+
+async def test_the_command_line_names_the_variables_of_a_provider_without_setup() -> None:
+    async with model_service() as models:
+        with pytest.raises(InvalidInput, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
+            await models.adhoc("my-lab/small", "", 0)
+        with pytest.raises(InvalidInput, match="set GROQ_API_KEY"):
+            await models.adhoc("groq/small", "", 0)
 
 
 async def test_a_refused_key_is_not_sent_to_the_page_that_shows_the_refusal() -> None:
     steps: list[CheckStep] = []
     async with ChatServer(lambda _: api_error(401, "invalid key")) as server:
         provider = Provider(name="shop", base_url=server.base_url)
-        secrets = SecretStore({}, find_keychain=MemoryKeychain)
-        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
-        try:
+        async with model_service(provider) as models:
             await models.test(provider, "small", "wrong", steps.extend)
-            model = await models.by_label("shop/small")
             with pytest.raises(AuthenticationFailed) as refusal:
-                async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
-                    pass
-        finally:
-            await models.close()
-            secrets.close()
+                await final_response(await models.by_label("shop/small"), HELLO)
     assert "Enter a valid key, or set HELIX_SHOP_KEY." in {step.fix for step in steps}
     assert refusal.value.fix == "Enter the key in Settings → Providers, or set HELIX_SHOP_KEY."
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
 async def test_a_provider_is_called_in_its_dialect(dialect: DialectCase) -> None:
-    async with ChatServer(
-        replies_in_order(text_reply("ready")), models=("b", "a"), wire_format=dialect.wire_format
-    ) as server:
+    script = replies_in_order(chat_server.text_reply("ready"))
+    async with ChatServer(script, models=("b", "a"), wire_format=dialect.wire_format) as server:
         provider = Provider(name="shop", base_url=server.base_url, dialect=dialect.name)
-        secrets = SecretStore({}, find_keychain=MemoryKeychain)
-        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
-        try:
+        async with model_service(provider) as models:
             assert list(await models.list_models(provider, "key")) == ["a", "b"]
             updates: list[tuple[CheckStep, ...]] = []
             await models.test(provider, "small", "key", updates.append)
             assert [step.state for step in updates[-1]][:4] == ["ok"] * 4
-            model = await models.by_label("shop/large")
-            assert model.info.label == "shop/large"
+            assert (await models.by_label("shop/large")).info.label == "shop/large"
+        assert [body["model"] for body in server.bodies] == ["small", "small"]
+
+
+async def test_the_narrower_effort_counts_and_background_work_has_its_own() -> None:
+    models_of_lab = (ModelEntry(name="large", effort="high"), ModelEntry(name="quick", effort="minimal"))
+    lab = Provider(name="lab", base_url="http://127.0.0.1:9/v1", models=models_of_lab)
+    settings = Settings(providers=(lab,), model="lab/large", fast="lab/quick")
+
+    async def efforts(workspace: Effort, background: Effort = "") -> list[tuple[Effort, Effort]]:
+        """Return what the main and the fast model send: in a session, and for summaries."""
+        secrets = SecretStore({})
+        models = ModelService(
+            lambda: msgspec.structs.replace(settings, background_effort=background), secrets
+        )
+        try:
+            roles = await models.roles(WorkspaceRecord(id="w", path="/w", name="w", effort=workspace))
+            assert roles.fast is not None
+            return [(model.info.effort, model.info.background_effort) for model in (roles.main, roles.fast)]
         finally:
             await models.close()
             secrets.close()
-        assert [body["model"] for body in server.bodies] == ["small", "small"]
+
+    assert await efforts("") == [("high", ""), ("minimal", "minimal")]
+    assert await efforts("low") == [("low", ""), ("minimal", "minimal")]
+    assert await efforts("default") == [("default", ""), ("minimal", "minimal")]
+    assert await efforts("max", "low") == [("max", "low"), ("minimal", "low")]
+
+
+@pytest.mark.parametrize(("background", "sent"), [("", ""), ("low", "low"), ("max", "high")])
+async def test_a_summary_asks_for_the_background_effort(background: Effort, sent: str) -> None:
+    info = ModelInfo("lab", "large", efforts=("low", "high"), effort="high", background_effort=background)
+    model = ScriptedModel(lambda _: text_reply("Short."), info)
+    await complete(model, ModelRequest((Message("user", "Extract."),)), CallBill(WordCounter()))
+    forked = ModelRequest((Message("user", "Which form?"),), cache=CacheHints("key"), effort="high")
+    await complete(model, forked, CallBill(WordCounter()))
+    assert [request.effort for request in model.requests] == [sent, "high"]
+
+
+NO_KEYCHAIN = "this system has no keychain"
+IN_SERVICE = "Will be kept in Secret Service."
+FOR_THIS_RUN = f"Will be kept until Helix Desktop closes: {NO_KEYCHAIN}."
+
+
+@pytest.mark.parametrize(
+    ("key", "keychain", "place", "text"),
+    [
+        (ApiKey("k", "keychain", "Secret Service"), "Secret Service", "keychain", "Kept in Secret Service."),
+        (ApiKey("k", "environment", "E_KEY"), "", "environment", "From the environment variable E_KEY."),
+        (ApiKey("k", "run"), "", "run", f"Kept until Helix Desktop closes: {NO_KEYCHAIN}."),
+        (ApiKey(), "Secret Service", "none", IN_SERVICE),
+        (ApiKey(), "", "none", FOR_THIS_RUN),
+    ],
+)
+def test_a_key_s_place_is_described_with_its_reason(
+    key: ApiKey, keychain: str, place: KeySource, text: str
+) -> None:
+    new_key = IN_SERVICE if keychain else FOR_THIS_RUN
+    expected = KeyStatus(place, text, new_key)
+    assert KeyStatus.from_key(key, keychain, "" if keychain else NO_KEYCHAIN) == expected

@@ -11,7 +11,7 @@ import pytest
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
-from helix_desktop.services.provider_check import CheckStep, ProviderCheck, _answer_text
+from helix_desktop.services.provider_check import CheckStep, ProviderCheck
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -90,95 +90,49 @@ async def test_an_https_address_without_tls() -> None:
     assert "http:// or https://" in states["tls"].fix
 
 
-@pytest.mark.parametrize(("duration_ms", "words"), [(340, "340 ms"), (1_402, "1.4 s")])
-def test_how_long_a_server_took_is_in_readable_units(duration_ms: int, words: str) -> None:
-    assert _answer_text(duration_ms) == f"Answered in {words}."
-
-
-async def test_a_key_that_only_the_model_refuses() -> None:
-    """Some servers show their list of models to everybody."""
-    steps, succeeded = await final_steps(lambda _: api_error(401, "Incorrect API key provided"))
-    assert not succeeded
-    assert (steps["reach"].state, steps["auth"].state) == ("ok", "failed")
-    assert steps["auth"].why == "The key is wrong, has expired, or was revoked."
-    assert steps["auth"].server_text == "Incorrect API key provided"
-    assert "valid API key" in steps["auth"].fix
-    assert (steps["streaming"].state, steps["tools"].state) == ("skipped", "skipped")
-
-
-async def test_a_key_that_cannot_be_sent() -> None:
-    steps, _ = await final_steps(ideal_model, key="schlüssel")
-    assert steps["auth"].state == "failed"
-    assert "characters that API keys don't have" in steps["auth"].why
-
-
-async def test_a_model_that_answers_with_text() -> None:
-    steps, succeeded = await final_steps(lambda _: text_reply("I cannot ", "do that"))
-    assert not succeeded
-    assert (steps["streaming"].state, steps["tools"].state) == ("ok", "failed")
-    assert "I cannot do that" in steps["tools"].why
-    assert "--jinja" in steps["tools"].fix
-    assert "the agent can't read files or run commands" in steps["tools"].fix
-    assert steps["tools"].has_tools is False
+def with_tools(reply: Reply) -> Script:
+    """Return a script that replies so where tools are offered, and counts else."""
+    return lambda request: reply if request.get("tools") else text_reply("one, ", "two")
 
 
 @pytest.mark.parametrize(
-    ("call", "reason"),
-    [(Call("other", "{}"), "It called other"), (Call("report_word", '{"wort": 1}'), "It called report_word")],
-)
-async def test_a_wrong_call_fails_the_check_of_tools(call: Call, reason: str) -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        return StreamedReply(call) if request.get("tools") else text_reply("one, ", "two")
-
-    steps, _ = await final_steps(script)
-    assert steps["tools"].state == "failed"
-    assert reason in steps["tools"].why
-    assert steps["tools"].has_tools is None
-
-
-async def test_a_server_that_refuses_tools_is_distinguished_from_one_that_fails() -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        return (
-            api_error(400, "tools are not supported") if request.get("tools") else text_reply("one, ", "two")
-        )
-
-    steps, _ = await final_steps(script)
-    assert steps["tools"].why == "tools are not supported"
-    assert "--jinja" in steps["tools"].fix
-    assert steps["tools"].has_tools is False
-
-
-async def test_what_a_server_says_when_it_denies_tools_is_shown() -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        return api_error(403, "no tools in this plan") if request.get("tools") else text_reply("one, ", "two")
-
-    steps, _ = await final_steps(script)
-    assert (steps["tools"].state, str(steps["tools"].why)) == ("failed", "no tools in this plan")
-
-
-async def test_an_unknown_model() -> None:
-    steps, _ = await final_steps(lambda _: api_error(404, "no such model"))
-    assert steps["streaming"].state == "failed"
-    assert "Model small not found" in steps["streaming"].detail
-    assert steps["auth"].state == "skipped"
-
-
-async def test_without_a_model_only_connection_and_key_are_checked() -> None:
-    steps, succeeded = await final_steps(ideal_model, model="")
-    assert succeeded
-    assert [step.state for step in steps.values()] == ["ok", "ok", "ok", "skipped", "skipped"]
-
-
-async def test_an_answer_without_streaming_or_usage_is_reported() -> None:
-    def script(request: dict[str, Any]) -> Reply:
-        return ideal_model(request) if request.get("tools") else StreamedReply(Text("one, two"), usage=None)
-
-    steps, succeeded = await final_steps(script)
-    assert succeeded
-    assert "all at once" in steps["streaming"].detail
-    assert "No token usage" in steps["streaming"].detail
-
-
-async def test_without_a_key_it_says_that_none_is_needed() -> None:
-    steps, _ = await final_steps(ideal_model, key="")
-    assert steps["auth"].detail == "No key needed."
+    ("script", "more", "states", "has_tools", "texts"),
+    [
+        # Some servers show their list of models to everybody.
+        (lambda _: api_error(401, "Incorrect API key provided"), {}, "ok ok failed skipped skipped", None,
+         {"auth": ("The key is wrong, has expired, or was revoked.", "Incorrect API key provided",
+                   "valid API key")}),
+        (ideal_model, {"key": "schlüssel"}, "skipped skipped failed skipped skipped", None,
+         {"auth": ("characters that API keys don't have",)}),
+        (ideal_model, {"key": ""}, "ok ok ok ok ok", True, {"auth": ("No key needed.",)}),
+        (ideal_model, {"model": ""}, "ok ok ok skipped skipped", None, {}),
+        (lambda _: api_error(404, "no such model"), {}, "ok ok skipped failed skipped", None,
+         {"streaming": ("Model small not found",)}),
+        (lambda _: text_reply("I cannot ", "do that"), {}, "ok ok ok ok failed", False,
+         {"tools": ("I cannot do that", "--jinja", "the agent can't read files or run commands")}),
+        (with_tools(StreamedReply(Call("other", "{}"))), {}, "ok ok ok ok failed", None,
+         {"tools": ("It called other",)}),
+        (with_tools(StreamedReply(Call("report_word", '{"wort": 1}'))), {}, "ok ok ok ok failed", None,
+         {"tools": ("It called report_word",)}),
+        (with_tools(api_error(400, "tools are not supported")), {}, "ok ok ok ok failed", False,
+         {"tools": ("tools are not supported", "--jinja")}),
+        (with_tools(api_error(403, "no tools in this plan")), {}, "ok ok ok ok failed", False,
+         {"tools": ("no tools in this plan",)}),
+        (lambda request: ideal_model(request) if request.get("tools")
+         else StreamedReply(Text("one, two"), usage=None), {}, "ok ok ok ok ok", True,
+         {"streaming": ("all at once", "No token usage")}),
+    ],
+)  # fmt: skip
+async def test_each_step_says_what_it_found(
+    script: Script,
+    more: dict[str, str],
+    states: str,
+    has_tools: bool | None,
+    texts: dict[str, tuple[str, ...]],
+) -> None:
+    steps, succeeded = await final_steps(script, **more)
+    assert " ".join(step.state for step in steps.values()) == states
+    assert (succeeded, steps["tools"].has_tools) == ("failed" not in states, has_tools)
+    for name, parts in texts.items():
+        step = steps[name]
+        assert all(part in f"{step.detail} {step.why} {step.fix} {step.server_text}" for part in parts)

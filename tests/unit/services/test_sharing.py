@@ -7,7 +7,6 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from html.parser import HTMLParser
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -117,21 +116,6 @@ def test_whatever_a_message_says_a_page_has_no_active_part(text: str) -> None:
             .lstrip()
             .startswith(("javascript:", "data:", "vbscript:"))
         )
-
-
-async def test_a_document_is_saved_whole(tmp_path: Path) -> None:
-    document = await shared(".html", *EVENTS)
-
-    async def redaction() -> PrivateDetails:
-        return PrivateDetails("")
-
-    @asynccontextmanager
-    async def borrow(_: str) -> AsyncIterator[MemoryStore]:
-        yield MemoryStore()
-
-    size = await SharingService(borrow, redaction).save(tmp_path / "a.html", document)
-    assert (tmp_path / "a.html").read_bytes() == document.text.encode()
-    assert size == len(document.text.encode())
 
 
 def test_a_stretch_is_copied_exactly_whatever_it_says() -> None:

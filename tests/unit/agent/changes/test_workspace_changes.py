@@ -1,19 +1,41 @@
-"""The changes of a session: who made them, what became of them, and what taking them back would do."""
+"""The changes of a session: who made them, what became of them; any order of reverts, redos and rewinds."""
 
 from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Literal
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helix_desktop.agent.workspace_changes import WorkspaceChanges
+from helix_desktop.context.log.file_changes import (
+    changes_after,
+    logged_changes,
+    selected_changes,
+    session_changes,
+)
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
-from helix_desktop.domain.file_history.changes import RevertSelection, SessionChanges
+from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.file_history.changes import (
+    CallMark,
+    CapturedChanges,
+    ChangeList,
+    RevertPlan,
+    RevertScope,
+    RevertSelection,
+    SessionChanges,
+)
 from tests.support.agent_rig import begin_with
 from tests.support.changing_tools import ChangesRig, writes
+from tests.support.memory_file_history import MemoryFileHistory
+from tests.support.memory_files import MemoryFiles
 from tests.support.scripted_model import text_reply
 
 LINES = [f"{number}\n" for number in range(30)]
@@ -33,7 +55,7 @@ def changes_of(rig: ChangesRig) -> WorkspaceChanges:
     return rig.workspace.changes
 
 
-async def session_changes(rig: ChangesRig) -> SessionChanges:
+async def changes_in(rig: ChangesRig) -> SessionChanges:
     return await changes_of(rig).of_session(rig.conversation.session.id)
 
 
@@ -51,7 +73,7 @@ async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
     rig = await started([writes(a_txt="1\n"), writes(kind="edit", b_txt="2\n")], [writes(a_txt="3\n")])
     rig.files.write("a.txt", b"mine\n")
     await rig.history.scan(rig.conversation.session.id)
-    changes = await session_changes(rig)
+    changes = await changes_in(rig)
     assert [(row.turn, row.turn_title, row.source, row.tool, row.target) for row in changes.captures] == [
         (1, "Go.", "command", "ask", "a.txt"),
         (1, "Go.", "tool", "edit", "b.txt"),
@@ -70,10 +92,10 @@ async def test_a_session_has_its_changes_by_turn_call_and_file() -> None:
 async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_is_taken_back() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n", c_txt="c\n")])
     session_id = rig.conversation.session.id
-    first, second = (row.capture_id for row in (await session_changes(rig)).captures)
+    first, second = (row.capture_id for row in (await changes_in(rig)).captures)
     await revert(rig, RevertSelection((second,), scope="turn"))
     assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
-    changes = await session_changes(rig)
+    changes = await changes_in(rig)
     assert [row.is_reverted for row in changes.captures] == [False, True, False]
     assert statuses(changes) == {"a.txt": "open", "b.txt": "open", "c.txt": "reverted"}
     revert_id = changes.captures[-1].capture_id
@@ -82,122 +104,47 @@ async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_i
         plan = await changes_of(rig).plan_redo(session_id, again)
         assert await changes_of(rig).revert(session_id, plan, {}) is not None
         assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"3\n", b"c\n")
-        changes = await session_changes(rig)
+        changes = await changes_in(rig)
         assert not changes.captures[1].is_reverted
         redo = changes.captures[-1].capture_id
         await revert(rig, RevertSelection((redo,), scope="redo"))
-        changes = await session_changes(rig)
+        changes = await changes_in(rig)
         assert changes.captures[1].is_reverted
         assert (rig.files.read("a.txt"), rig.files.read("c.txt")) == (b"1\n", None)
 
     rewind = await changes_of(rig).plan_rewind(session_id, 0)
     assert await changes_of(rig).revert(session_id, rewind, {}) is not None
     assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"one\ntwo\n", b"b\n")
-    assert set(statuses(await session_changes(rig)).values()) == {"reverted"}
+    assert set(statuses(await changes_in(rig)).values()) == {"reverted"}
     assert not (await changes_of(rig).plan_rewind(session_id, 0)).files
-    assert [row.is_reverted for row in (await session_changes(rig)).captures[:2]] == [True, True]
+    assert [row.is_reverted for row in (await changes_in(rig)).captures[:2]] == [True, True]
     assert first in rewind.capture_ids
-
-
-async def test_one_file_of_a_turn_is_taken_back_alone() -> None:
-    rig = await started([writes(a_txt="1\n", b_txt="2\n")])
-    (row,) = (await session_changes(rig)).captures
-    await revert(rig, RevertSelection((row.capture_id,), ("b.txt",), scope="file"))
-    changes = await session_changes(rig)
-    assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"1\n", b"b\n")
-    assert (changes.captures[0].reverted, changes.captures[0].is_reverted) == (("b.txt",), False)
-    assert statuses(changes) == {"a.txt": "open", "b.txt": "reverted"}
-
-
-async def test_a_revert_whose_file_was_redone_from_its_step_is_undone_and_can_be_made_again() -> None:
-    rig = await started([writes(a_txt="1\n", b_txt="2\n")])
-    session_id = rig.conversation.session.id
-    (edit,) = (row.capture_id for row in (await session_changes(rig)).captures)
-
-    async def redo(capture_id: str, *paths: str) -> tuple[bool, ...]:
-        """Redo, and return of each capture whether all of it is taken back."""
-        plan = await changes_of(rig).plan_redo(session_id, capture_id, paths)
-        assert await changes_of(rig).revert(session_id, plan, {}) is not None, "there was something to do"
-        return tuple(row.is_reverted for row in (await session_changes(rig)).captures)
-
-    for path in ("a.txt", "b.txt"):
-        await revert(rig, RevertSelection((edit,), (path,), scope="file"))
-    of_a = (await session_changes(rig)).captures[1].capture_id
-    assert await redo(edit, "a.txt") == (False, True, False, False), "the revert is undone, too"
-    assert (rig.files.read("a.txt"), rig.files.read("b.txt")) == (b"1\n", b"b\n"), "one file alone"
-    again = (await changes_of(rig).plan(session_id, RevertSelection((of_a,), scope="redo"))).files
-    assert not again, "it offers no redo that has nothing to do"
-
-    assert await redo(of_a) == (True, False, False, True, False), "made again"
-    assert rig.files.read("a.txt") == b"one\ntwo\n"
-    assert (await redo(of_a))[1], "and undone again"
-    assert rig.files.read("a.txt") == b"1\n"
-
-    of_b = (await session_changes(rig)).captures[2].capture_id
-    only_hunk = await changes_of(rig).plan(session_id, RevertSelection((of_b,), ("b.txt",), hunks=(0,)))
-    assert only_hunk.scope == "redo", "to revert all of a revert is a redo, however it is chosen"
-    assert await changes_of(rig).revert(session_id, only_hunk, {}) is not None
-    assert rig.files.read("b.txt") == b"2\n"
-    assert [row.is_reverted for row in (await session_changes(rig)).captures[:3]] == [False, True, True]
 
 
 async def test_a_rewind_leaves_what_the_user_changed_and_what_was_before_the_event() -> None:
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n"), writes(c_txt="c\n")])
     rig.files.write("user.txt", b"mine\n")
-    changes = await session_changes(rig)
+    changes = await changes_in(rig)
     seq = changes.captures[1].turn_seq
     plan = await changes_of(rig).plan_rewind(rig.conversation.session.id, seq)
     assert [(file.path, file.status) for file in plan.files] == [("b.txt", "ready"), ("c.txt", "ready")]
     assert plan.scope == "rewind"
 
 
-async def test_a_rewind_brings_what_was_there_before_the_message_though_a_part_was_reverted_by_hand() -> None:
-    rig = await started([writes(a_txt="one\n2\n")], [])
-    session_id = rig.conversation.session.id
-    (edit,) = (await session_changes(rig)).captures
-    sent = rig.seqs(UserSpoke)
-    await revert(rig, RevertSelection((edit.capture_id,), ("a.txt",), hunks=(0,)))
-    assert rig.files.read("a.txt") == b"one\ntwo\n"
-    assert not (await changes_of(rig).plan_rewind(session_id, sent[0])).files
-    turn = await changes_of(rig).plan(session_id, RevertSelection((edit.capture_id,), scope="turn"))
-    assert not turn.files
-    after_edit = await changes_of(rig).plan_rewind(session_id, sent[1])
-    assert await changes_of(rig).revert(session_id, after_edit, {}) is not None
-    assert rig.files.read("a.txt") == b"one\n2\n"
-    assert statuses(await session_changes(rig)) == {"a.txt": "open"}
-
-
-async def test_a_hunk_is_taken_back_alone_and_then_the_rest() -> None:
-    rig = await started([writes(a_txt=BEFORE)], [writes(a_txt=AFTER)])
-    row = (await session_changes(rig)).captures[1]
-    only = RevertSelection((row.capture_id,), ("a.txt",), hunks=(0,))
-    await revert(rig, only)
-    assert rig.files.read("a.txt") == AFTER.replace("first\n", "0\n").encode()
-    changes = await session_changes(rig)
-    assert not changes.captures[1].is_reverted
-    await revert(rig, RevertSelection((row.capture_id,), scope="step"))
-    assert rig.files.read("a.txt") == BEFORE.encode()
-    assert (await session_changes(rig)).captures[1].is_reverted
-    with pytest.raises(InvalidInput):
-        await changes_of(rig).plan(
-            rig.conversation.session.id, RevertSelection((row.capture_id,), ("a.txt",), hunks=(7,))
-        )
-
-
 async def test_accepted_files_are_open_again_when_they_change() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n")])
     session_id = rig.conversation.session.id
     await changes_of(rig).accept(session_id, ("b.txt",))
-    assert statuses(await session_changes(rig)) == {"a.txt": "open", "b.txt": "accepted"}
+    assert statuses(await changes_in(rig)) == {"a.txt": "open", "b.txt": "accepted"}
     await changes_of(rig).accept(session_id)
-    assert set(statuses(await session_changes(rig)).values()) == {"accepted"}
+    assert set(statuses(await changes_in(rig)).values()) == {"accepted"}
 
 
 async def test_a_conflict_is_merged_by_hand() -> None:
     rig = await started([writes(a_txt="1\n")])
     session_id = rig.conversation.session.id
     rig.files.write("a.txt", b"mine\n")
-    (row,) = (await session_changes(rig)).captures
+    (row,) = (await changes_in(rig)).captures
     plan = await changes_of(rig).plan(session_id, RevertSelection((row.capture_id,), scope="step"))
     assert [file.status for file in plan.files] == ["conflict"]
     plan = await changes_of(rig).resolve_by_hand(plan, "a.txt", b"both\n")
@@ -208,7 +155,7 @@ async def test_a_conflict_is_merged_by_hand() -> None:
 async def test_a_list_that_was_removed_is_named_and_breaks_nothing() -> None:
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
     rig.history.forget(rig.recorded[0].changes)
-    changes = await session_changes(rig)
+    changes = await changes_in(rig)
     assert [row.is_removed for row in changes.captures] == [True, False]
     assert statuses(changes) == {"b.txt": "open"}
 
@@ -216,7 +163,7 @@ async def test_a_list_that_was_removed_is_named_and_breaks_nothing() -> None:
 async def test_a_branch_has_the_changes_of_its_parent_up_to_its_point() -> None:
     """A later revert in the one is seen in the other: the files are the workspace's."""
     rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n")])
-    first, second = (await session_changes(rig)).captures
+    first, second = (await changes_in(rig)).captures
     branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, second.turn_seq)
     await revert(rig, RevertSelection((first.capture_id,), scope="step"))
     in_branch = await changes_of(rig).of_session(branch.session.id)
@@ -243,7 +190,7 @@ async def test_a_branch_at_the_answer_of_a_call_has_what_that_call_changed() -> 
 async def test_what_another_process_reverted_is_listed_before_the_log_has_it() -> None:
     rig = await started([writes(a_txt="1\n")])
     session_id = rig.conversation.session.id
-    (row,) = (await session_changes(rig)).captures
+    (row,) = (await changes_in(rig)).captures
     await rig.conversation.close()
     await rig.history.revert(
         session_id, await changes_of(rig).plan(session_id, RevertSelection((row.capture_id,))), {}
@@ -255,7 +202,7 @@ async def test_what_another_process_reverted_is_listed_before_the_log_has_it() -
 async def test_the_patch_of_a_session_is_what_git_applies(tmp_path: Path) -> None:
     rig = await started([writes(a_txt=BEFORE, b_txt=None)], [writes(a_txt=AFTER, new_txt="n")])
     session_id = rig.conversation.session.id
-    patch = await changes_of(rig).patch(session_id, RevertSelection((await session_changes(rig)).by_agent()))
+    patch = await changes_of(rig).patch(session_id, RevertSelection((await changes_in(rig)).by_agent()))
     (tmp_path / "a.txt").write_bytes(b"one\ntwo\n")
     (tmp_path / "b.txt").write_bytes(b"b\n")
     git = await asyncio.create_subprocess_exec("git", "apply", cwd=tmp_path, stdin=asyncio.subprocess.PIPE)
@@ -272,3 +219,119 @@ async def test_without_a_history_there_is_nothing_and_a_word_why() -> None:
     assert not (await changes.of_session(rig.conversation.session.id)).captures
     with pytest.raises(InvalidInput, match="no file history"):
         await changes.plan(rig.conversation.session.id, RevertSelection(()))
+
+
+PATHS = ("a", "b")
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One action: a call that writes new texts into some paths; a revert or redo of a numbered capture; or a
+    rewind to before a numbered step."""
+
+    action: Literal["call", "revert", "revert one file", "revert hunk", "redo", "rewind"]
+    number: int
+    writes: tuple[bool, bool]
+
+
+steps = st.builds(
+    Step,
+    st.sampled_from(("call", "call", "revert", "revert one file", "revert hunk", "redo", "rewind")),
+    st.integers(0, 9),
+    st.tuples(st.booleans(), st.booleans()),
+)
+
+
+Mark = tuple[int, bytes | None, bytes | None]
+
+
+class SessionFiles:
+    def __init__(self) -> None:
+        self.files = MemoryFiles()
+        self.history = MemoryFileHistory(self.files)
+        self.log: list[RecordedEvent] = []
+        self.lists: dict[str, ChangeList] = {}
+
+    @property
+    def changes(self) -> SessionChanges:
+        own = logged_changes("s", self.log)
+        return session_changes("s", own, own.captures, self.lists)
+
+    def mark(self) -> Mark:
+        """Return the last event, and what the files are at it."""
+        return len(self.log), self.files.read("a"), self.files.read("b")
+
+    def record(self, captured: CapturedChanges | None) -> None:
+        if captured is not None:
+            capture, seq = captured.capture, len(self.log) + 1
+            event = ChangesRecorded(
+                *(capture.id, capture.changes, capture.source), reverts=capture.reverts, scope=capture.scope
+            )
+            self.log.append(RecordedEvent(seq, seq, event))
+            self.lists[capture.changes] = captured.list
+
+    async def call(self, writes: tuple[bool, bool]) -> None:
+        await self.history.begin_call(CallMark("s", "c"))
+        for path, is_written in zip(PATHS, writes, strict=True):
+            if is_written:
+                self.files.write(path, f"text {len(self.log)}".encode())
+        self.record(await self.history.end_call("s", "c"))
+
+    async def plan(self, selection: RevertSelection) -> RevertPlan:
+        changes, captures = selected_changes(self.changes.captures, selection)
+        plan = await self.history.plan_revert(changes, captures)
+        return msgspec.structs.replace(plan, capture_ids=tuple(captures), scope=selection.scope)
+
+    async def rewind(self, seq: int) -> None:
+        """Bring the files to what they were at an event."""
+        changes, captures = changes_after(self.changes.captures, seq)
+        plan = await self.history.plan_revert(changes, captures)
+        assert {file.status for file in plan.files} <= {"ready", "same"}
+        plan = msgspec.structs.replace(plan, capture_ids=tuple(captures), scope="rewind")
+        self.record(await self.history.revert("s", plan, {}))
+
+    async def revert(self, number: int, scope: RevertScope, paths: tuple[str, ...] = ()) -> None:
+        """Take back a capture, as far as nothing later stands in the way."""
+        captures = [
+            row.capture_id for row in self.changes.captures if (row.source == "revert") == (scope == "redo")
+        ]
+        if captures:
+            selection = RevertSelection((captures[number % len(captures)],), paths, scope=scope)
+            self.record(await self.history.revert("s", await self.plan(selection), {}))
+
+
+@given(st.lists(steps, max_size=12), st.integers(0, 12))
+def test_a_rewind_brings_all_back(actions: list[Step], to: int) -> None:
+    asyncio.run(live(actions, to))
+
+
+async def live(actions: list[Step], to: int) -> None:
+    """Do the actions, rewind to before one of them, then to the beginning; check what is said of it."""
+    life = SessionFiles()
+    life.files.write("a", b"before")
+    await life.history.start()
+    sent = [life.mark()]
+    for step in actions:
+        await act(life, step, sent)
+        sent.append(life.mark())
+    for mark in (sent[min(to, len(actions))], sent[0]):
+        await life.rewind(mark[0])
+        assert life.mark()[1:] == mark[1:]
+    assert all(file.status == "reverted" for file in life.changes.files if file.before != file.after)
+    changes, _ = changes_after(life.changes.captures, 0)
+    assert not changes
+
+
+async def act(life: SessionFiles, step: Step, sent: list[Mark]) -> None:
+    match step.action:
+        case "call":
+            await life.call(step.writes)
+        case "revert":
+            await life.revert(step.number, "step")
+        case "revert one file":
+            await life.revert(step.number, "file", ("a",))
+        case "revert hunk":
+            await life.revert(step.number, "hunk", ("a",))
+        case "redo":
+            await life.revert(step.number, "redo")
+        case "rewind":
+            await life.rewind(sent[step.number % len(sent)][0])

@@ -15,21 +15,17 @@ from helix_desktop.context.summaries.handover_revision import editable_sections,
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput
-from helix_desktop.domain.events.conversation import TurnEnded
-from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade, Undone
+from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import Bullet, HandoverFailed, HandoverMade
-from helix_desktop.domain.messages import ModelInfo, ModelRequest
-from tests.support.agent_rig import AgentRig
+from helix_desktop.domain.messages import ModelInfo
+from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.handover_rig import MANUAL_ONLY, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
     ScriptedModel,
-    ScriptedReply,
-    replies_in_order,
     text_reply,
     thinking_script,
-    tool_call_reply,
 )
 
 
@@ -194,8 +190,7 @@ async def test_a_draft_is_stale_when_its_history_changed() -> None:
         await rig.conversation.handovers.writer.commit(stale)
     (seq,) = rig.conversation.session.transcript.rewrites.handovers
     rig.model.script = thinking_script(9)
-    await rig.conversation.run("Think again.")
-    await rig.conversation.run("And now?")
+    await rig.say("Think again.", "And now?")
     second = await rig.conversation.handovers.writer.draft()
     await rig.conversation.window.undo(seq)
     with pytest.raises(CompactionRefused, match="changed in the meantime"):
@@ -221,53 +216,9 @@ async def test_a_draft_can_be_canceled() -> None:
     assert rig.events(HandoverMade) == []
 
 
-async def test_only_one_handover_is_written_at_a_time() -> None:
-    """While an automatic one is written no draft can be started."""
-    gate = asyncio.Event()
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.handovers.start()
-    await rig.wait_until(lambda: rig.model.summary_requests)
-    with pytest.raises(CompactionRefused, match="is being compacted"):
-        await rig.conversation.handovers.writer.draft()
-    gate.set()
-    await rig.conversation.wait_for_background_work()
-    assert len(rig.events(HandoverMade)) == 1
-
-
-async def test_an_overflow_takes_precedence_over_a_draft() -> None:
-    """A request that does not fit is made to fit; the draft in progress is stale then."""
-    gate = asyncio.Event()
-
-    def script(request: ModelRequest) -> ScriptedReply:
-        return replies.pop(0) if replies else text_reply("Done.")
-
-    def write(_: ModelRequest) -> ScriptedReply:  # the first request is the draft's
-        is_draft = len(rig.model.summary_requests) == 1
-        return [gate, *text_reply(SUMMARY)] if is_draft else text_reply(SUMMARY)
-
-    rig = await ready_conversation(summary=write)
-    replies = [tool_call_reply(("say", {}), text="word " * 900, id_prefix=f"n{n}-") for n in range(6)]
-    rig.model.script = script
-
-    async def may_continue() -> TurnEnded:
-        await rig.wait_until(lambda: rig.model.summary_requests)
-        ended = await rig.conversation.run("Think more.")
-        gate.set()
-        return ended
-
-    draft, ended = await asyncio.gather(
-        rig.conversation.handovers.writer.draft(), may_continue(), return_exceptions=True
-    )
-    assert isinstance(draft, CompactionRefused)
-    assert "changed in the meantime" in draft.why
-    assert ended == TurnEnded("done")
-    assert {event.trigger for event in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
-
-
 async def test_nothing_to_draft() -> None:
     """Reported at once; the model gets no request."""
-    rig = AgentRig(ScriptedModel(thinking_script(2)), MANUAL_ONLY)
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=thinking_script(2), policy=MANUAL_ONLY)
     assert await conversation.handovers.writer.ranges() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await conversation.handovers.writer.draft()
@@ -279,8 +230,7 @@ async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
     model = ScriptedModel(thinking_script(9), ModelInfo("test", "scripted", window=200_000, reserve=400))
     rig = AgentRig(model, MANUAL_ONLY)
     conversation = await rig.begin()
-    await conversation.run("Think.")
-    await conversation.run("And now?")
+    await rig.say("Think.", "And now?")
     gauge = conversation.window.measure()[1]
     assert gauge.share < MANUAL_ONLY.handover_least_gain
     draft = await conversation.handovers.writer.draft()
@@ -291,10 +241,8 @@ async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
 
 async def test_an_edited_draft_is_checked_again() -> None:
     """What the user wrote into it is not added below it any more."""
-    rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)
-    conversation = await rig.begin()
-    await conversation.run("Think of issue #4711.")
-    await conversation.run("And now?")
+    rig, conversation = await begin_with(script=thinking_script(9), policy=MANUAL_ONLY)
+    await rig.say("Think of issue #4711.", "And now?")
     draft = await conversation.handovers.writer.draft()
     (numbers,) = draft.event.coverage
     assert (numbers.kind, numbers.named, numbers.total) == ("numbers", 0, 1)
@@ -349,37 +297,6 @@ async def test_a_sentence_keeps_the_request_that_it_cites_when_others_are_edited
     assert from_fields(to_fields(sections), revision.valid_seqs) == sections
 
 
-async def test_the_next_handover_says_nothing_of_an_excluded_one() -> None:
-    """Nor does it quote what that one stood for; once it is included again, both come back."""
-    steps = [tool_call_reply(("say", {}), text=f"word{at} " * 600, id_prefix=f"t{at}-") for at in range(13)]
-    done = text_reply("Done.")
-    script = replies_in_order(*steps[:5], done, *steps[5:10], done, *steps[10:])
-    rig = AgentRig(
-        ScriptedModel(script, summary_script=lambda _: text_reply(SUMMARY.replace("[e3]", "[e3, e16]"))),
-        MANUAL_ONLY,
-    )
-    await rig.begin()
-    await rig.conversation.run("Think.")
-    await rig.conversation.run("And now?")
-    handovers, window = rig.conversation.handovers, rig.conversation.window
-    await handovers.writer.commit(await handovers.writer.draft())
-    ((seq, _),) = rig.conversation.session.transcript.rewrites.handovers.items()
-    await window.exclude(seq)
-    await rig.conversation.run("And then?")
-    draft = await handovers.writer.draft()
-    request_text = rig.model.summary_requests[-1].messages[1].text
-    assert "And now?" in request_text
-    assert "Think." not in request_text
-    assert "fact about todo items" not in request_text
-    await handovers.writer.commit(draft)
-    assert "user: Think." not in window.measure()[0].request.messages[1].text
-    assert "user: And now?" in window.measure()[0].request.messages[1].text
-    with pytest.raises(CompactionRefused, match="Undo the later one first"):
-        await window.undo(seq + 1)
-    await rig.conversation.session.record(Undone(seq + 1))  # as an older version did
-    assert "user: Think." in window.measure()[0].request.messages[1].text
-
-
 async def test_a_handover_is_written_again() -> None:
     """From its messages, not from itself; the new one takes its place, also where it covers less."""
     rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
@@ -414,17 +331,6 @@ async def test_a_handover_is_written_again() -> None:
     assert session.transcript.window.handover == active
 
 
-async def test_a_handover_written_again_is_stale_once_the_former_is_undone() -> None:
-    rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
-    handovers = rig.conversation.handovers
-    await handovers.writer.commit(await handovers.writer.draft())
-    (first,) = rig.conversation.session.transcript.rewrites.handovers
-    draft = await handovers.writer.draft(scope=HandoverScope(first))
-    await rig.conversation.window.undo(first)
-    with pytest.raises(CompactionRefused, match="changed in the meantime"):
-        await handovers.writer.commit(draft)
-
-
 async def test_the_user_may_compact_a_single_long_turn() -> None:
     """Its message stays, and the newest steps; the policy needs none of it, not even to be on."""
     rig = AgentRig(ScriptedModel(working(12, 400)), PROFILES["off"])
@@ -455,8 +361,7 @@ async def test_the_user_may_compact_what_frees_nothing() -> None:
 
 async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -> None:
     """What the dialog says of a draft, the inspector says of the handover."""
-    rig = AgentRig(ScriptedModel(thinking_script(9)), MANUAL_ONLY)
-    conversation = await rig.begin()
+    _, conversation = await begin_with(script=thinking_script(9), policy=MANUAL_ONLY)
     for text in ("Think of docs/plan.md.", "And now? " * 20, "And now?"):
         await conversation.run(text)
     draft = await conversation.handovers.writer.draft()
@@ -472,8 +377,7 @@ async def test_a_draft_says_what_is_cached_along_with_it() -> None:
     swept_along = msgspec.structs.replace(
         MANUAL_ONLY, protect_steps=1, protect_tokens=0, sweep="fixed", sweep_fixed=10**6
     )
-    rig = AgentRig(ScriptedModel(working(6)), swept_along)
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=working(6), policy=swept_along)
     await conversation.run("Build the thing.")
     ranges = await conversation.handovers.writer.ranges()
     draft = await conversation.handovers.writer.draft(upto=ranges[-1].upto)

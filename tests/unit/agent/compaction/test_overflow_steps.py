@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from helix_desktop.agent.compaction.context_compaction import OverflowSteps
 from helix_desktop.agent.compaction.handover_writer import HandoverWriter
-from helix_desktop.agent.compaction.leaving_order import OverflowSteps
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelRequestRejected
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.rewrite import FoldMade, HandoverTrigger, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.translatable_text import verbatim
@@ -64,22 +64,9 @@ async def test_a_batch_that_makes_a_due_compaction_needless_says_so() -> None:
     rig = rig_of(
         *(wide_step(440, f"s{n}") for n in range(4)), policy=msgspec.structs.replace(STILL, **batches)
     )
-    await rig.begin()
-    await rig.conversation.run("Work.")
+    await rig.run_first("Work.")
     (swept,) = rig.events(SweepMade)
     assert (swept.reason, swept.averted_handover_at) == (SweepReason.BATCH, 0.85)
-
-
-async def test_the_first_rung_is_enough() -> None:
-    """Over 95 %, older outputs become markers; the newest two steps stay, and nothing else happens."""
-    rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)))
-    await rig.begin()
-    ended = await rig.conversation.run("Work.")
-    assert ended.how == "done"
-    assert [event.reason for event in rig.events(SweepMade)] == [SweepReason.OVERFLOW]
-    assert rig.events(HandoverMade) == []
-    assert all(used <= INFO.window for used in await sizes(rig))
-    await check_outputs_stored(rig)
 
 
 async def sizes(rig: AgentRig) -> list[int]:
@@ -115,8 +102,7 @@ async def test_a_call_larger_than_the_context_window_leaves_alone() -> None:
         text_reply("The first answer. " * 40),
         tool_call_reply(("say", {"text": "written", "times": 2, "body": body}), id_prefix="write"),
     )
-    await rig.begin()
-    await rig.conversation.run("The first question.")
+    await rig.run_first("The first question.")
     assert (await rig.conversation.run("Write the file.")).how == "done"
     calls = [it for it in rig.conversation.session.transcript.messages.items if "write0" in str(it.event)]
     (sweep,) = rig.events(SweepMade)
@@ -131,8 +117,7 @@ async def test_a_call_larger_than_the_context_window_leaves_alone() -> None:
 async def test_what_the_newest_step_read_leaves_before_messages_do() -> None:
     """A model would have summarized the conversation to keep three outputs that can be recalled."""
     rig = rig_of(text_reply("An answer. " * 500), wide_step(500, "read", calls=3))
-    await rig.begin()
-    await rig.conversation.run("Explain it.")
+    await rig.run_first("Explain it.")
     assert (await rig.conversation.run("Read all.")).how == "done"
     assert rig.events(FoldMade) == rig.events(HandoverMade) == rig.model.summary_requests == []
     outputs = [message.text for message in rig.model.requests[-1].messages if message.role == "tool"]
@@ -239,20 +224,6 @@ async def test_a_single_message_with_too_many_images() -> None:
     assert all(image.image and image.image.marker in request.messages[-1].text for image in attached)
 
 
-async def test_too_much_text_alone() -> None:
-    """When there is nothing to mask, the model's handover covers the older text, before the request."""
-    replies = [text_reply(f"answer {n} " + "because it is so " * 600) for n in range(9)]
-    rig = rig_of(*replies, info=msgspec.structs.replace(INFO, window=20_000))
-    await rig.begin()
-    for number in range(9):
-        ended = await rig.conversation.run(f"Question {number}?")
-        assert ended.how == "done"
-    handovers = rig.events(HandoverMade)
-    assert handovers
-    assert {handover.trigger for handover in handovers} == {HandoverTrigger.OVERFLOW}
-    assert len(rig.model.summary_requests) == len(handovers)
-
-
 async def test_the_provider_reports_an_overflow() -> None:
     """A refused request is made smaller and sent once more, though by our own count it fits."""
     replies: list[ScriptedReply] = [wide_step(300, f"s{n}") for n in range(4)]
@@ -319,27 +290,10 @@ async def test_what_left_for_a_request_that_is_refused_again_comes_back() -> Non
     assert refused in "".join(message.text for message in rig.model.requests[-1].messages)
 
 
-async def test_outputs_that_came_back_after_a_refusal_leave_again_when_they_have_to() -> None:
-    """The user took nothing back: the next overflow makes markers of the same outputs."""
-    overflow = ContextWindowExceeded(verbatim("Too long."))
-    steps = [wide_step(200, f"s{n}") for n in range(4)]
-    rig = rig_of(*steps, text_reply("Done."), [overflow], [overflow], [overflow], text_reply("It fits."))
-    await rig.begin()
-    assert (await rig.conversation.run("Work.")).how == "done"
-    assert (await rig.conversation.run("And now?")).how == "failed"
-    transcript = rig.conversation.session.transcript
-    assert rig.events(SweepMade)
-    assert not transcript.rewrites.masked
-    assert not transcript.sweep_exempt
-    assert (await rig.conversation.run("Again?")).how == "done"
-    assert transcript.rewrites.masked
-
-
 async def test_what_the_user_brought_back_leaves_last_and_is_counted() -> None:
     """It was the oldest, so it left first again, without a word that the user had undone that."""
     rig = rig_of(*(wide_step(400, f"s{n}") for n in range(5)), *(text_reply("Done.") for _ in range(4)))
-    await rig.begin()
-    await rig.conversation.run("Work.")
+    await rig.run_first("Work.")
     transcript = rig.conversation.session.transcript
     (seq, swept), *_ = transcript.rewrites.sweeps.items()
     await rig.conversation.window.undo(seq)
@@ -410,8 +364,7 @@ async def test_truncation_can_be_undone() -> None:
     """It keeps pins, and the first and newest message of the user; undone, everything is back."""
     replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
     rig = rig_of(wide_step(40, "pin"), text_reply("Read."), *replies)
-    await rig.begin()
-    await rig.conversation.run("The first words.")
+    await rig.run_first("The first words.")
     await rig.conversation.window.pin(rig.seqs(ToolAnswered)[0])
     for number in range(9):
         await rig.conversation.run(f"Question {number}?")

@@ -52,8 +52,7 @@ async def a_session(policy: ContextPolicy = POLICY, steps: int = 0, info: ModelI
         for number in range(steps)
     ]
     rig.model.script = replies_in_order(tool_call_reply(("big", {}), ("say", {"text": "tiny"})), *later)
-    await rig.begin()
-    await rig.conversation.run("Go.")
+    await rig.run_first()
     return rig
 
 
@@ -142,8 +141,7 @@ async def test_a_full_output_gets_a_smaller_form() -> None:
     rig = IntakeRig(msgspec.structs.replace(POLICY, intake_above=5_000, preview_above=0.8))
     data = rig.set_output("big", large_output("big"))
     rig.script_calls("big")
-    await rig.begin()
-    await rig.conversation.run("Go.")
+    await rig.run_first()
     assert shown_text(rig) == large_output("big")
     await rig.conversation.window.choose_form(seq_of(rig, "big"), "preview")
     assert tokens_of(rig) <= POLICY.preview_tokens + 4
@@ -207,8 +205,7 @@ async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
     """The refusal says what to do; a pinned output takes its form outside the summary."""
     rig = await a_session(steps=3)
     rig.model.script = replies_in_order(text_reply("thinking " * 6_000), text_reply("thinking " * 3_000))
-    await rig.conversation.run("Think.")
-    await rig.conversation.run("And now?")
+    await rig.say("Think.", "And now?")
     rig.model.summary_script = lambda _: text_reply(SUMMARY)
     rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
@@ -262,7 +259,6 @@ async def test_canceling_an_extract_changes_nothing() -> None:
     assert unused.spent > 1_200
     assert unused.estimated
     assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
-    await rig.assert_consistent()
 
 
 async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:

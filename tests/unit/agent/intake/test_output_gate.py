@@ -50,8 +50,7 @@ async def test_each_output_of_a_batch_is_committed_in_its_chosen_form() -> None:
     """One question for all; a compact one by the fast model, a preview, a full one; nothing is lost."""
     rig = three_large_outputs("1: compact: the third row\n2: preview\n3: full")
     rig.script_extracts(lambda _: text_reply("one row 2 here"))
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     assert len(rig.model.question_requests) == 1
     assert rig.forms == [("compact", "agent"), ("preview", "agent"), ("full", "agent")]
     first, two, _, three_ = rig.tool_answers
@@ -69,35 +68,13 @@ async def test_each_output_of_a_batch_is_committed_in_its_chosen_form() -> None:
     await rig.assert_recallable()
 
 
-async def test_the_question_leaves_no_trace() -> None:
-    """It is the request as it would be sent, with previews and one more message; later ones omit it."""
-    rig = three_large_outputs("1: full\n2: full\n3: preview")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
-    (question,), (first, second) = rig.model.question_requests, rig.model.requests
-    prefix = (*first.messages, second.messages[len(first.messages)])
-    assert prefix[-1].role == "assistant"
-    assert question.messages[: len(prefix)] == prefix == second.messages[: len(prefix)]
-    previews = [
-        recorded.event.answer.text
-        for recorded in conversation.session.log
-        if isinstance(recorded.event, OutputHeld)
-    ]
-    assert tool_result_texts(question) == [*previews[:2], "ok c2", previews[2]]
-    assert question.tools == second.tools
-    assert question.messages[-1].role == "user"
-    assert FORMS_OPENING not in repr(second)
-    assert len(rig.events(AssistantSpoke)) == 2
-
-
 async def test_small_outputs_are_recorded_while_others_run() -> None:
     """A large one is stored at once and blocks nothing; the question waits for the last call."""
     rig = IntakeRig()
     full_text = rig.set_output("big", large_output("big"))
     rig.script_calls("big", "say", "wait")
     rig.script_choices("1: full")
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    await rig.send_first()
     await rig.wait_until(lambda: rig.events(OutputHeld) and rig.events(ToolAnswered))
     assert [event.name for event in rig.events(ToolAnswered)] == ["say"]
     assert await rig.store.get(digest_of(full_text)) == full_text
@@ -115,8 +92,7 @@ async def test_the_full_form_is_offered_only_while_all_fit() -> None:
         rig.set_output(name, large_output(name, lines))
     rig.script_calls("huge", "small", "middle")
     rig.script_choices("1: full\n2: full\n3: full")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    conversation = await rig.run_first()
     assert options(rig.model.question_requests[0]) == [
         "compact, preview",
         "compact, preview, full",
@@ -125,17 +101,6 @@ async def test_the_full_form_is_offered_only_while_all_fit() -> None:
     assert rig.forms == [("preview", "rule"), ("full", "agent"), ("full", "agent")]
     _, now = conversation.window.measure()
     assert now.used < now.handover_threshold
-
-
-@pytest.mark.parametrize("reserve", [400, 3_000])
-async def test_space_for_the_answer_is_reserved(reserve: int) -> None:
-    """What fits with a short answer may not fit with a long one."""
-    rig = IntakeRig(info=ModelInfo("test", "main", window=10_000, reserve=reserve))
-    rig.set_output("big", large_output("big", 1_800))
-    rig.script_calls("big")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
-    assert options(rig.model.question_requests[0])[0].endswith("full") == (reserve == 400)
 
 
 @pytest.mark.parametrize("used", [0, 1_000])
@@ -156,8 +121,7 @@ async def test_the_provider_s_count_decides_what_fits(used: int) -> None:
         ]
 
     rig.model.script = reporting
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     assert options(rig.model.question_requests[0]) == [
         "compact, preview" if used else "compact, preview, full"
     ]
@@ -174,8 +138,7 @@ async def test_extracts_are_written_concurrently() -> None:
         return [together, *text_reply("found")]
 
     rig.script_extracts(extract)
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     assert rig.forms == [("compact", "agent")] * 3
 
 
@@ -187,8 +150,7 @@ async def test_without_a_question_outputs_are_previews(changes: dict[str, Any]) 
     rig = IntakeRig(msgspec.structs.replace(POLICY, **changes))
     rig.set_output("big", large_output("big", 1_500))
     rig.script_calls("big", "wait")
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    await rig.send_first()
     await rig.wait_until(lambda: rig.events(ToolAnswered))
     rig.tools.gate.set()
     await rig.wait_until_idle()
@@ -203,8 +165,7 @@ async def test_recalled_content_has_no_question() -> None:
     rig = IntakeRig()
     data = rig.set_output("big", large_output("big"))
     rig.script_calls("big")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    conversation = await rig.run_first()
     rig.output_tools.results["recall"] = ToolResult(data, recalled=digest_of(data))
     rig.script_calls("recall")
     await conversation.run("And again.")
@@ -225,8 +186,7 @@ async def test_text_in_an_output_cannot_choose_a_form(answer: str) -> None:
     rig.set_output("big", INJECTION + large_output("big", 2_000) + INJECTION, target=f"a.txt\n{INJECTION}")
     rig.script_calls("big")
     rig.script_choices(answer)
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     (question,) = rig.model.question_requests
     assert (
         question.messages[-1].text.count(FORMS_OPENING) == 2
@@ -242,8 +202,7 @@ async def test_the_costs_of_questions_and_extracts_are_recorded() -> None:
         ModelResponse("1: preview\n2: compact: names\n3: preview", usage=Usage(900, 20, 800))
     ]
     rig.script_extracts(lambda _: [ModelResponse("names", usage=Usage(1_200, 5))])
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     first, two, _, three_ = rig.tool_answers
     assert (first.intake_tokens, first.intake_cached, first.intake_model) == (920, 800, "")
     assert (two.intake_tokens, two.intake_cached, two.intake_model) == (1_205, 0, "test/fast")
@@ -256,8 +215,7 @@ async def test_a_question_answered_by_a_call_is_paid_for_too() -> None:
     rig.model.question_script = lambda _: [
         ModelResponse("", (ToolCall("q1", "say", "{}"),), usage=Usage(2_057, 13, 40), stop="calls")
     ]
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     first = rig.tool_answers[0]
     assert (first.form, first.chosen) == ("preview", "rule")
     assert (first.intake_tokens, first.intake_cached, first.intake_estimated) == (2_070, 40, False)
@@ -270,8 +228,7 @@ async def test_an_unreported_question_costs_what_the_provider_has_not_cached() -
     calls = tuple(ToolCall(f"c{number}", name, "{}") for number, name in enumerate(("one", "two", "three")))
     usage = Usage(2_000, 5, reports_cache=True)
     rig.model.script = replies_in_order([ModelResponse("I look.", calls, usage=usage, stop="calls")])
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     first = rig.tool_answers[0]
     assert first.intake_estimated
     assert first.intake_tokens > 2_000
@@ -281,8 +238,7 @@ async def test_an_unreported_question_costs_what_the_provider_has_not_cached() -
 async def test_progress_is_reported() -> None:
     """Which outputs are asked about, which are extracted from, and when it is over."""
     rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     moved = rig.updates_of(IntakeProgress)
     assert moved == [
         IntakeProgress("ask", ("c0", "c1", "c3")),
@@ -309,8 +265,7 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     rig = three_large_outputs("")
     rig.model.info = msgspec.structs.replace(rig.model.info, price_in=2.0)
     rig.model.question_script = lambda _: never_answer()
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    await rig.send_first()
     await rig.wait_until(lambda: rig.model.question_requests)
     advance_loop_clock(POLICY.intake_deadline_s + 1)
     await rig.wait_until_idle()
@@ -336,8 +291,7 @@ async def test_the_model_that_took_most_of_the_time_is_remembered(choice_s: int,
     may_choose = asyncio.Event()
     rig.model.question_script = lambda _: [may_choose, *text_reply("1: compact: a\n2: preview\n3: preview")]
     rig.script_extracts(lambda _: never_answer())
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await rig.send_first()
     await rig.wait_until(lambda: rig.model.question_requests)
     rig.clock.now += choice_s * 1_000
     may_choose.set()
@@ -365,8 +319,7 @@ async def test_a_late_extract_does_not_affect_the_others() -> None:
     rig.script_extracts(
         lambda request: never_answer() if "hang" in request.messages[1].text else text_reply("names")
     )
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    await rig.send_first()
     await rig.wait_until(
         lambda: len(rig.fast_model.extract_requests) == 2 and rig.fast_model.closed_streams == 1
     )
@@ -377,25 +330,6 @@ async def test_a_late_extract_does_not_affect_the_others() -> None:
     assert rig.tool_answers[0].asked == "hang"
     assert rig.tool_answers[0].text.endswith(f"[{extract_note('hang', EXTRACT_TOO_LATE)}]")
     assert "extract of this output (hang); it was not ready" in rig.tool_answers[0].text
-
-
-async def test_one_deadline_covers_question_and_extracts() -> None:
-    """The question's time is no longer available to the extracts."""
-    rig = three_large_outputs("", msgspec.structs.replace(POLICY, intake_deadline_s=100))
-    question_asked = asyncio.Event()
-    rig.model.question_script = lambda _: [question_asked, *text_reply("1: compact: a\n2: full\n3: preview")]
-    rig.script_extracts(lambda _: never_answer())
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    await rig.wait_until(lambda: rig.model.question_requests)
-    advance_loop_clock(60)
-    await run_loop_iterations(20)
-    question_asked.set()
-    await rig.wait_until(lambda: rig.fast_model.extract_requests)
-    assert not rig.events(ToolAnswered)[1:]
-    advance_loop_clock(60)
-    await rig.wait_until_idle()
-    assert rig.forms == [("preview", "timeout"), ("full", "agent"), ("preview", "agent")]
 
 
 @pytest.mark.parametrize(
@@ -444,8 +378,7 @@ async def test_a_question_that_costs_more_than_the_output_is_not_asked() -> None
     rig.set_output("big", large_output("big"))
     rig.script_calls("big", ("say", {"text": "much", "times": 450}))
     rig.policy = msgspec.structs.replace(rig.policy, intake_above=1_000)
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     assert rig.model.question_requests == []
     assert rig.forms == [("preview", "rule")]
     assert not rig.tool_answers[0].intake_note
@@ -459,8 +392,7 @@ async def test_a_file_of_which_all_was_asked_for_stays_whole_if_it_fits(words: i
     rig.output_tools.results["big"] = ToolResult(text, target="big", keep_whole=True)
     rig.script_calls("big")
     rig.script_choices("1: preview")
-    conversation = await rig.begin()
-    await conversation.run("Read all of it.")
+    await rig.run_first("Read all of it.")
     assert len(rig.model.question_requests) == (form == "preview")
     assert [answer.form for answer in rig.tool_answers] == [form]
 
@@ -487,8 +419,7 @@ async def test_without_space_for_the_question_none_is_asked() -> None:
     rig = IntakeRig(info=ModelInfo("test", "main", window=700, reserve=500))
     rig.set_output("big", large_output("big"))
     rig.script_calls("big")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    await rig.run_first()
     assert rig.model.question_requests == []
     assert rig.forms == [("preview", "rule")]
     assert "no room" in rig.tool_answers[0].intake_note
@@ -512,8 +443,7 @@ async def test_a_stop_keeps_finished_outputs_as_previews(during: str) -> None:
     rig.script_extracts(lambda _: never_answer())
     if during == "other call":
         rig.script_calls("one", "two", "say", "three", "wait")
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await rig.send_first()
     if during == "other call":
         await rig.wait_until(lambda: len(rig.events(OutputHeld)) == 3 and rig.events(ToolAnswered))
     else:
@@ -542,8 +472,7 @@ async def test_a_stop_applies_when_the_model_fails_at_that_moment() -> None:
     """The failure hides the cancellation: unchecked, the agent would go on working after Stop."""
     rig = three_large_outputs("1: full\n2: full\n3: full")
     rig.model.question_script = lambda _: [BreaksWhenCanceled()]
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await rig.send_first()
     await rig.wait_until(lambda: rig.model.question_requests)
     requests = len(rig.model.requests)
     await conversation.stop()
@@ -557,8 +486,7 @@ async def test_a_stop_at_any_moment_loses_nothing() -> None:
     while True:
         rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
         rig.store.yields_per_write = 1
-        conversation = await rig.begin()
-        await conversation.send("Go.")
+        conversation = await rig.send_first()
         for _ in range(passes):
             await asyncio.sleep(0)
         ran_out = not conversation.is_running
@@ -593,8 +521,7 @@ async def test_a_disk_that_fills_up_loses_no_stored_output() -> None:
 async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
     """After every event: outputs are answered at the next start, and can be recalled."""
     rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
-    conversation = await rig.begin()
-    await conversation.run("Go.")
+    conversation = await rig.run_first()
     log, store = list(conversation.session.log), rig.store
     held_seqs = [recorded.seq for recorded in log if isinstance(recorded.event, OutputHeld)]
     for length in range(held_seqs[0], len(log)):

@@ -9,14 +9,13 @@ from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session import ApprovalRequested, ResponseDelta
 from helix_desktop.agent.subagents import MAX_PARALLEL_SUBAGENTS, SubagentResult
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import ModelRequestRejected, ToolError
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ApprovalGiven, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import ModelChosen, SessionStarted
 from helix_desktop.domain.messages import CUT_OFF, ModelInfo, ModelResponse, StopReason
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import SWEEPING
 from tests.support.scripted_model import (
     ScriptedModel,
@@ -73,8 +72,7 @@ async def test_windows_are_separate() -> None:
         }
     )
     await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
-    await rig.conversation.run("And now?")
+    await rig.say(PARENT_PROMPT, "And now?")
     await rig.assert_consistent()
     parents, child_requests = (
         requests_text(rig.requests_of(PARENT_PROMPT)),
@@ -89,36 +87,11 @@ async def test_windows_are_separate() -> None:
     assert are_valid(rig.model.requests)
 
 
-async def test_a_subagent_s_own_policy_applies() -> None:
-    """With the same outputs in both windows the subagent's are swept, and the parent's are not."""
-    outputs = [
-        tool_call_reply(("say", {"text": "words " * 40, "times": 3}), text="On.", id_prefix=f"k{step}")
-        for step in range(6)
-    ]
-    rig = SubagentRig(
-        {
-            PARENT_PROMPT: replies_in_order(*outputs, tool_call_reply(("delegate", {"task": "alpha"}))),
-            "alpha": replies_in_order(*outputs),
-        },
-        PROFILES["off"],
-    )
-    rig.delegating_tools.policy = SWEEPING
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
-    (child,) = await rig.subagent_sessions()
-    sweeps = [recorded for recorded in await rig.stored_log(child) if isinstance(recorded.event, SweepMade)]
-    assert sweeps
-    assert rig.events(SweepMade) == []
-    assert any("[CACHED]" in text for text in tool_result_texts(rig.requests_of("alpha")[-1]))
-    assert not any("[CACHED]" in text for text in tool_result_texts(rig.requests_of(PARENT_PROMPT)[-1]))
-
-
 async def test_subagents_have_the_profile_that_the_workspace_names() -> None:
     """Lean at first, with the workspace's budget; recorded, so that it stays what they began with."""
     limited = msgspec.structs.replace(PROFILES["classic"], budget_tokens=900_000)
     rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha")}, limited)
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
+    await rig.run_first(PARENT_PROMPT)
     (child,) = await rig.subagent_sessions()
     started = (await rig.stored_log(child))[0].event
     assert isinstance(started, SessionStarted)
@@ -163,8 +136,7 @@ async def test_a_large_result_goes_through_intake() -> None:
     rig = SubagentRig(
         {PARENT_PROMPT: delegate_script("alpha"), "alpha": replies_in_order(text_reply("\n".join(lines)))}
     )
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
+    await rig.run_first(PARENT_PROMPT)
     (answer,) = rig.events(ToolAnswered)
     assert answer.form == "preview"
     assert answer.tokens <= rig.workspace.policy.preview_tokens
@@ -174,20 +146,10 @@ async def test_a_large_result_goes_through_intake() -> None:
     assert answer.subagent == (await rig.subagent_sessions())[0]
 
 
-async def test_a_session_without_a_title_is_named_after_its_task() -> None:
-    """As a user's session is named after their first message."""
-    rig = SubagentRig({})
-    await rig.begin()
-    await rig.conversation.subagents.run("Find the callers of login().")
-    (summary,) = await rig.workspace.sessions(rig.conversation.session.id)
-    assert summary.title == "Find the callers of login()."
-
-
 async def test_subagents_are_not_listed_but_can_be_opened() -> None:
     """A workspace lists the sessions that a user started; a subagent's is opened by its id."""
     rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha", "beta")})
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
+    await rig.run_first(PARENT_PROMPT)
     assert [session.id for session in await rig.workspace.sessions()] == [rig.conversation.session.id]
     assert len(await rig.store.sessions()) == 3
     children = await rig.subagent_sessions()
@@ -227,8 +189,7 @@ async def test_approval_requests_of_subagents_are_forwarded_to_the_parent() -> N
             "beta": replies_in_order(child_reply),
         }
     )
-    await rig.begin()
-    await rig.conversation.send(PARENT_PROMPT)
+    await rig.send_first(PARENT_PROMPT)
     await rig.wait_until(lambda: len(rig.conversation.asks) == 2)
     alpha, beta = await rig.subagent_sessions()
     first, second = rig.conversation.asks
@@ -257,8 +218,7 @@ async def test_subagents_have_no_subagents() -> None:
     """They do not get the tool; calling it, or continuing with one manually, is refused with a reason."""
     nested = replies_in_order(tool_call_reply(("delegate", {"task": "beta"}), ("say", {}), id_prefix="k"))
     rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha"), "alpha": nested})
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
+    await rig.run_first(PARENT_PROMPT)
     (child,) = await rig.subagent_sessions()
     assert [spec.name for spec in rig.requests_of("alpha")[0].tools] == ["say"]
     assert [spec.name for spec in rig.requests_of(PARENT_PROMPT)[0].tools] == ["say", "delegate"]
@@ -366,33 +326,13 @@ async def test_invalid_arguments_are_reported_to_the_agent() -> None:
         ("delegate", {"job": "x"}), ("delegate", {"task": "x", "model": "best"}), ("delegate", {"task": " "})
     )
     rig = DelegateToolRig({PARENT_PROMPT: replies_in_order(calls)})
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
+    await rig.run_first(PARENT_PROMPT)
     unknown, model, empty = tool_result_texts(rig.requests_of(PARENT_PROMPT)[-1])
     assert unknown.startswith("delegate was called with wrong arguments.")
     assert "task, title?, model? (one of main, fast, long)" in unknown
     assert "model" in model
     assert empty.startswith("The subagent was given no task.")
     assert len(await rig.store.sessions()) == 1
-
-
-async def test_a_failed_subagent_reports_its_cost() -> None:
-    """Its card can show it, also when the session is read again."""
-    rig = DelegateToolRig(
-        {
-            PARENT_PROMPT: delegate_script("alpha"),
-            "alpha": replies_in_order(
-                tool_call_reply(("say", {}), id_prefix="k"),
-                [ModelRequestRejected(verbatim("The server refused the key."))],
-            ),
-        }
-    )
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
-    (answer,) = rig.events(ToolAnswered)
-    assert not answer.ok
-    assert answer.delegated is not None
-    assert (answer.delegated.how, answer.delegated.steps) == ("failed", 1)
 
 
 async def test_a_subagent_reopened_after_its_end_keeps_its_role() -> None:
@@ -427,8 +367,7 @@ async def test_the_role_of_its_model_is_kept() -> None:
     ]
     rig = DelegateToolRig({PARENT_PROMPT: replies_in_order(tool_call_reply(*delegated_calls))})
     await rig.workspace.set_models(ModelRoles(rig.model, fast=fast))
-    await rig.begin()
-    await rig.conversation.run(PARENT_PROMPT)
+    await rig.run_first(PARENT_PROMPT)
     quick, long = await rig.subagent_sessions()
     first_events = [(await rig.stored_log(child))[0].event for child in (quick, long)]
     parent = rig.conversation.session.id

@@ -20,7 +20,6 @@ from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.session import FilesChanged
-from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.store.memory import MemoryStore
@@ -214,14 +213,6 @@ async def test_only_calls_that_may_change_anything_are_followed_by_a_check(
     assert not rig.events(FilesChanged)
 
 
-async def test_a_change_is_recorded_once_with_its_call() -> None:
-    rig = await rig_after(("read", {}), ("ask", {"text": "afterwards"}), ("ask", {}))
-    (changed,) = rig.events(FilesChanged)
-    assert (changed.call_id, [file.path for file in changed.files]) == ("c1_0", ["a.txt"])
-    assert isinstance(changed.files[0], ChangedFile)
-    assert not rig.conversation.session.transcript.staleness.file_versions
-
-
 async def test_a_disk_that_fails_ends_no_turn() -> None:
     rig = await rig_after(("read", {}))
     rig.files.error = OSError("no such device")
@@ -265,13 +256,3 @@ async def test_a_single_call_is_stopped_and_the_turn_goes_on() -> None:
     assert answers["c1"].ok
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert not conversation.running_calls.stop("c0")
-
-
-async def test_stopping_the_turn_ends_every_call() -> None:
-    rig, conversation = await begin_with(tool_call_reply(("wait", {})))
-    await conversation.send("Wait.")
-    await rig.wait_for_updates(CallOutput, 2)
-    await conversation.stop()
-    assert rig.tools.canceled_calls == ["c0"]
-    assert conversation.running_calls.find("c0") is None
-    assert [event.how for event in rig.events(TurnEnded)] == ["stopped"]

@@ -1,4 +1,4 @@
-"""Turns in which calls need approval: by the user, by rules, and by the mode."""
+"""Calls that wait for the user: approvals by rules and modes, and the agent's questions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ import asyncio
 from asyncio import TaskGroup
 from typing import Any
 
+import msgspec
 import pytest
 
-from helix_desktop.agent.session import ApprovalRequested, ErrorRaised
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, QuestionAsked
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.rewrites.step_notes import render_fold_note
+from helix_desktop.context.summaries.covered_facts import covered_facts
+from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.session import ModeChanged
@@ -19,11 +25,16 @@ from helix_desktop.domain.question import (
     CORRECTED_ALONE,
     DENIED,
     DENIED_TOO,
+    NO_USER,
+    SKIPPED,
+    UNANSWERED,
     Question,
+    QuestionReply,
     denial_reason,
 )
+from helix_desktop.domain.store import Commit
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
-from tests.support.agent_rig import AgentRig, ScriptedTools
+from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools, begin_with
 from tests.support.intake_rig import run_loop_iterations
 from tests.support.scripted_model import (
     ScriptedModel,
@@ -32,7 +43,7 @@ from tests.support.scripted_model import (
     tool_call_reply,
     tool_result_texts,
 )
-from tests.support.subagent_rig import PARENT_PROMPT, SubagentRig
+from tests.support.subagent_rig import PARENT_PROMPT, SubagentRig, delegate_script
 
 Arguments = dict[str, Any]
 MAKE: Arguments = {"kind": "command", "subject": "make test", "confined": True}
@@ -57,6 +68,13 @@ async def wait_for_requests(rig: AgentRig, *ids: str) -> tuple[str, ...]:
     return ids
 
 
+async def begin_turn(rig: AgentRig, *ids: str) -> Conversation:
+    """Begin a turn, and go on until exactly these calls wait."""
+    conversation = await rig.send_first()
+    await wait_for_requests(rig, *ids)
+    return conversation
+
+
 def open_requests(rig: AgentRig) -> list[ApprovalRequest]:
     return [ask for ask in rig.conversation.asks if isinstance(ask, ApprovalRequest)]
 
@@ -64,15 +82,13 @@ def open_requests(rig: AgentRig) -> list[ApprovalRequest]:
 async def test_all_waiting_calls_are_asked_at_once() -> None:
     """Ten calls of a step are ten requests, answered in any order; they run in the order of the calls."""
     rig = rig_of(tuple({**MAKE, "subject": f"make t{number}"} for number in range(10)))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await begin_turn(rig)
     ids = await wait_for_requests(rig, *(f"s0{number}" for number in range(10)))
     for call_id in reversed(ids):
         assert conversation.decide(call_id, "deny" if call_id == "s03" else "once")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == sorted(set(ids) - {"s03"})
     assert [event.outcome for event in rig.events(ToolAnswered)].count("denied") == 1
-    await rig.assert_consistent()
 
 
 async def test_a_call_that_a_rule_allows_waits_for_an_earlier_request() -> None:
@@ -80,9 +96,7 @@ async def test_a_call_that_a_rule_allows_waits_for_an_earlier_request() -> None:
     reply = tool_call_reply(("ask", EDIT), ("ask", MAKE), ("say", {}))
     rig = AgentRig(ScriptedModel(replies_in_order(reply, text_reply("Done."))))
     await rig.rules.add(PermissionRule("ask", "make test"))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    await wait_for_requests(rig, "c0")
+    conversation = await begin_turn(rig, "c0")
     await rig.wait_until(
         lambda: (
             [event.subject for event in rig.events(ApprovalGiven)] == ["make test"]
@@ -93,14 +107,12 @@ async def test_a_call_that_a_rule_allows_waits_for_an_earlier_request() -> None:
     conversation.decide("c0", "once")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c2", "c0", "c1"]
-    await rig.assert_consistent()
 
 
 async def test_a_file_is_read_after_an_earlier_edit() -> None:
     """Asked for together with it, as models do: what stood there before misleads them."""
     reply = tool_call_reply(("ask", EDIT), ("read_file", {"path": "a.py"}))
-    rig = AgentRig(ScriptedModel(replies_in_order(reply, text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(reply, text_reply("Done."))
     await conversation.send("Go.")
     await wait_for_requests(rig, "c0")
     await run_loop_iterations(20)
@@ -113,8 +125,7 @@ async def test_a_file_is_read_after_an_earlier_edit() -> None:
 async def test_a_read_is_asked_about_after_an_earlier_call_made_its_link() -> None:
     """Before it there was nothing to ask about: the link to a file with keys was read without a question."""
     reply = tool_call_reply(("ask", EDIT), ("read_file", {"path": "link"}))
-    rig = AgentRig(ScriptedModel(replies_in_order(reply, text_reply("Done."))))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(reply, text_reply("Done."))
     await conversation.send("Go.")
     await wait_for_requests(rig, "c0")
     conversation.decide("c0", "once")
@@ -123,7 +134,6 @@ async def test_a_read_is_asked_about_after_an_earlier_call_made_its_link() -> No
     conversation.decide("c1", "deny")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c0"]
-    await rig.assert_consistent()
 
 
 async def test_a_call_that_waits_for_an_earlier_one_follows_a_change_of_the_mode() -> None:
@@ -140,10 +150,8 @@ async def test_a_call_that_waits_for_an_earlier_one_follows_a_change_of_the_mode
 
 async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     rig = rig_of((PUSH,))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
-    conversation.decide(call, ApprovalReply("deny", reason="Not to main.\nMake a branch."))
+    conversation = await begin_turn(rig, "s00")
+    conversation.decide("s00", ApprovalReply("deny", reason="Not to main.\nMake a branch."))
     await rig.wait_until_idle()
     assert tool_result_texts(rig.model.requests[1]) == [
         "The user did not allow this call. Do what they say instead: Not to main.\nMake a branch."
@@ -155,7 +163,6 @@ async def test_a_comment_on_a_denial_reaches_the_agent() -> None:
     (approval,) = rig.events(ApprovalGiven)
     assert (approval.decision, approval.words, approval.saved) == ("deny", "Not to main.\nMake a branch.", "")
     assert rig.rules.rules() == ()
-    await rig.assert_consistent()
 
 
 async def test_a_command_that_only_reads_is_neither_asked_about_nor_recorded_nor_captured() -> None:
@@ -163,22 +170,18 @@ async def test_a_command_that_only_reads_is_neither_asked_about_nor_recorded_nor
     rig = AgentRig(model, has_history=True)
     assert rig.history is not None
     rig.history.gate.clear()  # the end of a captured call waits for it
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    await begin_turn(rig)
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c0"]
     assert rig.events(ApprovalGiven) == []
-    await rig.assert_consistent()
 
 
 async def test_a_rule_that_asks_or_refuses_holds_for_a_command_that_only_reads() -> None:
     rig = rig_of((STATUS,), (STATUS,))
     await rig.rules.add(PermissionRule("*", "git status *", kind="pattern", effect="ask"))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
+    conversation = await begin_turn(rig, "s00")
     await rig.rules.add(PermissionRule("*", "git status *", kind="pattern", effect="deny"))
-    conversation.decide(call, "once")
+    conversation.decide("s00", "once")
     await rig.wait_until_idle()
     assert [event.decision for event in rig.events(ApprovalGiven)] == ["once", "deny"]
 
@@ -186,10 +189,8 @@ async def test_a_rule_that_asks_or_refuses_holds_for_a_command_that_only_reads()
 async def test_what_can_never_be_allowed_always_is_allowed_once() -> None:
     removal = {**MAKE, "subject": "rm -r build", "lasting_refusal": "destroys"}
     rig = rig_of((removal,))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
-    conversation.decide(call, "always")
+    conversation = await begin_turn(rig, "s00")
+    conversation.decide("s00", "always")
     await rig.wait_until_idle()
     assert rig.rules.rules() == ()
     (approval,) = rig.events(ApprovalGiven)
@@ -205,8 +206,7 @@ async def test_a_place_that_cannot_be_undone_is_named_before_the_first_call_that
     rig = AgentRig(ScriptedModel(replies_in_order(*calls, text_reply("Done."))), has_history=True)
     assert rig.history is not None
     rig.history.coverage = FileCoverage(places=places, uncovered=2, is_complete=True)
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await begin_turn(rig)
     named = []
     for number in range(len(commands)):
         (call,) = await wait_for_requests(rig, f"s{number}0")
@@ -221,10 +221,8 @@ async def test_a_place_that_cannot_be_undone_is_named_before_the_first_call_that
 
 async def test_a_session_rule_applies_to_this_run_only() -> None:
     rig = rig_of((MAKE,), (MAKE, PUSH), (MAKE,))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
-    conversation.decide(call, "session")
+    conversation = await begin_turn(rig, "s00")
+    conversation.decide("s00", "session")
     await wait_for_requests(rig, "s11")
     conversation.decide("s11", "once")
     await rig.wait_until_idle()
@@ -245,32 +243,28 @@ async def test_a_session_rule_applies_to_this_run_only() -> None:
 async def test_a_rule_answers_waiting_calls() -> None:
     """A yes to a pattern answers the other requests that it matches, and leaves the rest."""
     rig = rig_of(({**MAKE, "subject": "git log -1"}, {**MAKE, "subject": "git log -2"}, PUSH))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    first, second, third = await wait_for_requests(rig, "s00", "s01", "s02")
+    conversation = await begin_turn(rig, "s00", "s01", "s02")
     pattern = open_requests(rig)[0].suggested_rules[1]
-    conversation.decide(first, ApprovalReply("always", pattern))
-    await rig.wait_until(lambda: rig.tools.executed_calls == [first, second])
-    assert [ask.call_id for ask in conversation.asks] == [third]
-    conversation.decide(third, "deny")
+    conversation.decide("s00", ApprovalReply("always", pattern))
+    await rig.wait_until(lambda: rig.tools.executed_calls == ["s00", "s01"])
+    assert [ask.call_id for ask in conversation.asks] == ["s02"]
+    conversation.decide("s02", "deny")
     await rig.wait_until_idle()
     assert rig.rules.rules() == (pattern,)
     assert {event.call_id: event.rule for event in rig.events(ApprovalGiven)} == {
-        first: "",
-        second: pattern.text,
-        third: "",
+        "s00": "",
+        "s01": pattern.text,
+        "s02": "",
     }
 
 
 async def test_a_call_denied_without_words_refers_to_those_of_the_denial_before_it() -> None:
     """The agent could not tell if the user refused it as such; and a summary did not say what it was on."""
     rig = rig_of((MAKE, PUSH))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    first, second = await wait_for_requests(rig, "s00", "s01")
-    conversation.decide(first, ApprovalReply("deny", reason="Build in a container."))
+    conversation = await begin_turn(rig, "s00", "s01")
+    conversation.decide("s00", ApprovalReply("deny", reason="Build in a container."))
     await rig.wait_until(lambda: len(conversation.asks) == 1)
-    conversation.decide(second, "deny")
+    conversation.decide("s01", "deny")
     await rig.wait_until_idle()
     texts = tool_result_texts(rig.model.requests[1])
     assert texts == [f"{CORRECTED_ALONE}Build in a container.", DENIED_TOO]
@@ -281,12 +275,10 @@ async def test_a_call_denied_without_words_refers_to_those_of_the_denial_before_
 async def test_a_denial_with_words_says_that_the_other_calls_of_its_step_have_results() -> None:
     """The agent took the words on one of three calls for the answer to all of them."""
     rig = rig_of((MAKE, PUSH, EDIT))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    first, second, third = await wait_for_requests(rig, "s00", "s01", "s02")
-    conversation.decide(second, ApprovalReply("deny", reason="Don't push."))
-    conversation.decide(first, "once")
-    conversation.decide(third, "once")
+    conversation = await begin_turn(rig, "s00", "s01", "s02")
+    conversation.decide("s01", ApprovalReply("deny", reason="Don't push."))
+    conversation.decide("s00", "once")
+    conversation.decide("s02", "once")
     await rig.wait_until_idle()
     ran, denied, also_ran = tool_result_texts(rig.model.requests[1])
     assert denied == f"{CORRECTED_ALONE}Don't push."
@@ -299,8 +291,7 @@ async def test_a_saved_denial_overrides_a_saved_approval() -> None:
     rig = rig_of((PUSH,))
     await rig.rules.add(PermissionRule("ask", "git push"))
     await rig.rules.add(PermissionRule("ask", "git push *", kind="pattern", effect="deny"))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    await begin_turn(rig)
     await rig.wait_until_idle()
     assert (rig.tools.executed_calls, rig.updates_of(ApprovalRequested)) == ([], [])
     (approval,) = rig.events(ApprovalGiven)
@@ -310,11 +301,9 @@ async def test_a_saved_denial_overrides_a_saved_approval() -> None:
 
 async def test_a_denial_can_be_saved_from_the_request() -> None:
     rig = rig_of((PUSH,), (PUSH,))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
+    conversation = await begin_turn(rig, "s00")
     denial = PermissionRule("ask", "git push", effect="deny")
-    conversation.decide(call, ApprovalReply("deny", denial))
+    conversation.decide("s00", ApprovalReply("deny", denial))
     await rig.wait_until_idle()
     assert rig.rules.rules() == (denial,)
     assert [(event.rule, event.saved) for event in rig.events(ApprovalGiven)] == [
@@ -327,24 +316,20 @@ async def test_a_rule_that_asks_is_named_in_the_request() -> None:
     rig = rig_of((EDIT,))
     await rig.rules.add(PermissionRule("*", "", kind="folder"))
     await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="ask"))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
+    conversation = await begin_turn(rig, "s00")
     assert open_requests(rig)[0].asking_rule == "Always ask before: change any file in src"
-    conversation.decide(call, "once")
+    conversation.decide("s00", "once")
     await rig.wait_until_idle()
-    assert rig.tools.executed_calls == [call]
+    assert rig.tools.executed_calls == ["s00"]
 
 
 async def test_a_rule_that_cannot_be_saved_still_allows_the_call_and_is_reported() -> None:
     rig = rig_of((MAKE,))
     rig.rules.is_broken = True
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    (call,) = await wait_for_requests(rig, "s00")
-    conversation.decide(call, "always")
+    conversation = await begin_turn(rig, "s00")
+    conversation.decide("s00", "always")
     await rig.wait_until_idle()
-    assert rig.tools.executed_calls == [call]
+    assert rig.tools.executed_calls == ["s00"]
     assert [update.what for update in rig.updates_of(ErrorRaised)] == ["The rule was not saved."]
     assert [(event.decision, event.saved) for event in rig.events(ApprovalGiven)] == [("always", "")]
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
@@ -370,18 +355,15 @@ async def test_plan_mode_refuses_changes() -> None:
     assert first.messages[-1].text.endswith("\n\nDo it.")
     assert tool_result_texts(second)[:2] == [REFUSED_IN_PLAN, REFUSED_IN_PLAN]
     assert [event.mode for event in rig.events(ApprovalGiven)][-2:] == ["plan", "plan"]
-    await rig.assert_consistent()
 
 
 async def test_the_model_is_told_of_a_mode_once() -> None:
     """With the first message after the change; earlier messages are sent unchanged."""
-    rig = AgentRig(ScriptedModel(lambda _: text_reply("Yes.")))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=lambda _: text_reply("Yes."))
     await conversation.run("One.")
     await conversation.set_mode("auto")
     await conversation.set_mode("plan")
-    await conversation.run("Two.")
-    await conversation.run("Three.")
+    await rig.say("Two.", "Three.")
     await conversation.set_mode("ask")
     await conversation.run("Four.")
     messages = rig.events(UserSpoke)
@@ -392,15 +374,12 @@ async def test_the_model_is_told_of_a_mode_once() -> None:
         assert later.messages[: len(earlier.messages)] == earlier.messages
         assert later.tools == earlier.tools
     assert [event.mode for event in rig.events(ModeChanged)] == ["auto", "plan", "ask"]
-    await rig.assert_consistent()
 
 
 async def test_a_steering_message_announces_a_mode_change_too() -> None:
     """Changed during a turn, the mode is announced by the first steering message, and not again."""
     rig = rig_of((PUSH,), ({"kind": "other"},))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    await wait_for_requests(rig, "s00")
+    conversation = await begin_turn(rig, "s00")
     await conversation.send("Plan it first.", steer=True)
     await conversation.send("Please.", steer=True)
     await conversation.set_mode("plan")
@@ -409,12 +388,10 @@ async def test_a_steering_message_announces_a_mode_change_too() -> None:
     assert rig.model.requests[1].messages[-2].text.endswith("\n\nPlan it first.")
     await conversation.run("And now?")
     assert rig.events(UserSpoke)[-1].note == ""
-    await rig.assert_consistent()
 
 
 async def test_the_mode_is_stored_with_the_session() -> None:
-    rig = AgentRig(ScriptedModel(lambda _: text_reply("Yes.")))
-    conversation = await rig.begin()
+    rig, conversation = await begin_with(script=lambda _: text_reply("Yes."))
     await conversation.set_mode("plan")
     await conversation.set_mode("plan")
     assert len(rig.events(ModeChanged)) == 1
@@ -437,8 +414,7 @@ async def test_auto_mode_runs_edits_and_sandboxed_commands_and_asks_for_the_rest
 
 async def test_a_request_is_safe_if_auto_mode_would_run_it() -> None:
     rig = rig_of((MAKE, EDIT, PUSH, ENVRC, {**MAKE, "kind": "read"}, {**MAKE, "kind": "mcp"}))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await begin_turn(rig)
     ids = await wait_for_requests(rig, *(f"s0{number}" for number in range(6)))
     requests = [update.ask for update in rig.updates_of(ApprovalRequested)]
     assert [request.is_safe for request in requests] == [True, True, False, False, False, False]
@@ -458,9 +434,7 @@ async def test_a_saved_denial_applies_in_auto_mode() -> None:
 
 async def test_a_mode_change_answers_waiting_calls() -> None:
     rig = rig_of((MAKE, PUSH), (PUSH,))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
-    await wait_for_requests(rig, "s00", "s01")
+    conversation = await begin_turn(rig, "s00", "s01")
     await conversation.set_mode("auto")
     await rig.wait_until(lambda: rig.tools.executed_calls == ["s00"])
     await wait_for_requests(rig, "s01")
@@ -468,7 +442,6 @@ async def test_a_mode_change_answers_waiting_calls() -> None:
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["s00"]
     assert [event.outcome for event in rig.events(ToolAnswered)] == ["ran", "denied", "denied"]
-    await rig.assert_consistent()
 
 
 async def test_subagents_share_their_parent_s_permissions() -> None:
@@ -565,8 +538,7 @@ async def test_requests_come_in_call_order() -> None:
     step = tool_call_reply(("ask", PUSH), ("say", {}), ("forbidden", {}), ("ask", MAKE), ("ask", EDIT))
     rig = AgentRig(ScriptedModel(replies_in_order(step, text_reply("Done."))), tools=SlowFirst())
     await rig.rules.add(PermissionRule("ask", "make test"))
-    conversation = await rig.begin()
-    await conversation.send("Go.")
+    conversation = await begin_turn(rig)
     await rig.wait_until(lambda: rig.tools.executed_calls == ["c1"])
     assert conversation.asks == []
     await wait_for_requests(rig, "c0", "c4")
@@ -574,4 +546,143 @@ async def test_requests_come_in_call_order() -> None:
         conversation.decide(call, "deny")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c1", "c3"]
-    await rig.assert_consistent()
+
+
+DATABASE: dict[str, Any] = {
+    "question": "Which database?",
+    "options": [{"label": "SQLite", "description": "A file"}, {"label": "Postgres"}],
+}
+POSTGRES = QuestionReply(("Postgres",), "with pgvector")
+
+
+def rig_asking(*calls: tuple[str, dict[str, Any]], approver: FixedApprover | None = None) -> AgentRig:
+    """Return a conversation whose model makes these calls in one step, and then is done."""
+    script = replies_in_order(tool_call_reply(*calls), text_reply("Done."), text_reply("Done."))
+    return AgentRig(ScriptedModel(script), approver=approver, tools=SlowFirst())
+
+
+async def test_a_question_waits_among_approvals_and_ends_nothing() -> None:
+    """They come in the order of the calls; what needs no answer goes on, and steering waits for the step."""
+    rig = rig_asking(("ask", PUSH), ("ask_user", DATABASE), ("say", {}), ("ask", PUSH))
+    conversation = await rig.send_first()
+    await wait_for_requests(rig, "c0", "c1", "c3")
+    assert rig.tools.executed_calls == ["c2"]
+    await conversation.send("Be quick.", steer=True)
+    await conversation.set_mode("auto")  # evaluates approvals again; a question is for the user alone
+    await wait_for_requests(rig, "c1", "c0", "c3")
+    assert not conversation.answer("c1", ApprovalReply("once"))
+    assert not conversation.answer("c0", POSTGRES)
+    assert conversation.is_running
+    assert await conversation.answer_question("c1", POSTGRES)
+    assert not await conversation.answer_question("c1", POSTGRES), "it has its answer"
+    for call in ("c0", "c3"):
+        conversation.decide(call, "deny")
+    await rig.wait_until_idle()
+    answer = next(event for event in rig.events(ToolAnswered) if event.name == "ask_user")
+    assert (answer.reply, answer.ok, answer.target) == (POSTGRES, True, "Which database?")
+    assert "The user chose: Postgres\nThe user adds: with pgvector" in tool_result_texts(
+        rig.model.requests[1]
+    )
+    assert [event.text for event in rig.events(UserSpoke)] == ["Go.", "Be quick."]
+    items, decision = (
+        conversation.session.transcript.messages.items,
+        "Which database? – Postgres; with pgvector",
+    )
+    assert f"user: {decision}\n" in render_fold_note(items, "0" * 64, 1), (
+        "what the user decided stays in sight"
+    )
+    assert decision in covered_facts(items).of_kind("instructions")
+    sections = {section.title: section.bullets for section in extractive_handover(items, None)}
+    assert [bullet.text for bullet in sections["User Preferences"]] == [decision]
+
+
+async def test_a_skipped_question_is_the_agent_s_to_decide() -> None:
+    rig = rig_asking(("ask_user", {"question": "Which database?"}))
+    conversation = await rig.send_first()
+    await wait_for_requests(rig, "c0")
+    await conversation.answer_question("c0", QuestionReply())
+    await rig.wait_until_idle()
+    assert tool_result_texts(rig.model.requests[1]) == [SKIPPED]
+
+
+async def test_without_a_user_the_agent_decides() -> None:
+    rig = rig_asking(("ask_user", DATABASE), approver=FixedApprover("once"))
+    conversation = await rig.begin()
+    assert (await conversation.run("Go.")).how == "done"
+    assert tool_result_texts(rig.model.requests[1]) == [NO_USER]
+    assert rig.events(ToolAnswered)[0].reply is None
+
+
+@pytest.mark.parametrize("ending", ["stop", "close", "crash"])
+async def test_a_question_outlives_its_turn(ending: str) -> None:
+    """It is interrupted in the log; an answer given later begins the next turn, a message closes it."""
+    rig = rig_asking(("say", {}), ("ask_user", DATABASE))
+    conversation = await rig.send_first()
+    await wait_for_requests(rig, "c1")
+    session_id, log = conversation.session.id, list(conversation.session.log)
+    await (conversation.stop() if ending == "stop" else conversation.close())
+    if ending != "stop":
+        store = rig.store if ending == "close" else GatedStore()
+        if ending == "crash":  # nothing was recorded after the question
+            await store.commit(Commit(session_id, log))
+        conversation = await rig.create_workspace(store, rig.workspace.policy).open_session(session_id)
+    assert conversation.asks == []
+    assert [question.text for question in conversation.missed_questions] == ["Which database?"]
+    answers = {
+        event.event.call_id: event.event
+        for event in conversation.session.log
+        if isinstance(event.event, ToolAnswered)
+    }
+    assert (answers["c1"].text, answers["c1"].outcome) == (UNANSWERED, "interrupted")
+    assert not await conversation.answer_question("c1", QuestionReply()), "there is nothing to skip any more"
+    assert await conversation.answer_question("c1", POSTGRES)
+    await rig.wait_until(lambda: not conversation.is_running)
+    assert conversation.missed_questions == []
+    *_, message = (event.event for event in conversation.session.log if isinstance(event.event, UserSpoke))
+    assert message.text == "Your question: Which database?\n\nMy answer: Postgres; with pgvector"
+    assert conversation.session.log[-1].event == TurnEnded("done")
+
+
+async def test_questions_of_subagents_are_answered_in_the_parent_s_view() -> None:
+    step = tool_call_reply(("ask_user", DATABASE), id_prefix="k")
+    children = {task: replies_in_order(step, text_reply("Found.")) for task in ("alpha", "beta")}
+    rig = SubagentRig({PARENT_PROMPT: delegate_script("alpha", "beta"), **children})
+    await rig.send_first(PARENT_PROMPT)
+    await rig.wait_until(lambda: len(rig.conversation.asks) == 2)
+    alpha, _ = await rig.subagent_sessions()
+    questions = [ask for ask in rig.conversation.asks if not isinstance(ask, ApprovalRequest)]
+    assert {question.subagent_title for question in questions} == {"alpha", "beta"}
+    assert {update.ask for update in rig.updates_of(QuestionAsked)} == set(questions)
+    assert rig.progress_of(alpha)[-1].phase == "waiting"
+    for question in questions:
+        assert await rig.conversation.answer_question(question.call_id, POSTGRES)
+    await rig.wait_until_idle()
+    events = [recorded.event for recorded in await rig.stored_log(alpha)]
+    assert [event.reply for event in events if isinstance(event, ToolAnswered)] == [POSTGRES]
+
+
+LONG = "x" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ({}, "question is missing"),
+        ({"question": " "}, "empty or too long"),
+        ({"question": LONG}, "2000 characters (got 5000)"),
+        ({"question": "Which?", "options": [{"label": str(n)} for n in range(6)]}, "has 6"),
+        ({"question": "Which?", "options": [{"label": "a"}, {"label": "A "}]}, "same label"),
+        ({"question": "Which?", "options": [{"label": ""}]}, "empty or too long"),
+        ({"question": "Which?", "options": [{"label": "a", "description": LONG}]}, "description"),
+        ({"question": "Which?", "options": [{"label": "a", "color": "red"}]}, "color"),
+        ({"question": "Which?", "options": ["a"]}, "object"),
+    ],
+)
+async def test_a_question_that_cannot_be_read_is_refused(arguments: dict[str, Any], reason: str) -> None:
+    rig = rig_asking(("ask_user", arguments))
+    conversation = await rig.begin()
+    assert (await conversation.run("Go.")).how == "done"
+    (answer,) = rig.events(ToolAnswered)
+    assert (answer.ok, rig.updates_of(QuestionAsked)) == (False, [])
+    assert reason in answer.text
+    assert msgspec.json.encode(answer)

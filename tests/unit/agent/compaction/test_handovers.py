@@ -1,4 +1,4 @@
-"""Handovers while a conversation goes on: written, refused, waited for where the context is full."""
+"""Handovers: written while work goes on, waited for where it is full, the beginning of another session."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ import re
 import msgspec
 import pytest
 
+from helix_desktop.agent.compaction.handover_writer import WHOLE_SESSION
+from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.agent.session import CompactionProgress, SummaryAwaited
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
-from helix_desktop.domain.errors import ContextWindowExceeded, ModelUnreachable
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.errors import (
+    CompactionRefused,
+    ContextWindowExceeded,
+    InvalidInput,
+    ModelUnreachable,
+)
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
@@ -23,6 +32,7 @@ from helix_desktop.domain.events.rewrite import (
     SummaryProblem,
     SweepMade,
 )
+from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     HandoverDiscarded,
@@ -58,8 +68,7 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
         working(19, 380), summary_script=lambda _: [TextDelta(SUMMARY), gate, ModelResponse(SUMMARY)]
     )
     rig = AgentRig(model, NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.send("Build the thing. Never touch main.")
+    conversation = await rig.send_first("Build the thing. Never touch main.")
     await rig.wait_until(lambda: model.summary_requests)
     before_record = model.summary_requests[0].messages[1].text.split("The messages to hand over:\n")[0]
     assert "What came after, and stays beside your text:\nlater e3 user: Build the thing." in before_record
@@ -92,8 +101,7 @@ async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> Non
     rig = AgentRig(model, NO_SWEEP)
     conversation = await rig.begin()
     await conversation.set_mode("auto")
-    await conversation.run("Build the thing.")
-    await rig.wait_until_idle()
+    await rig.run_and_wait("Build the thing.")
     (handover, *_) = rig.events(HandoverMade)
     assert [bullet.sources for bullet in handover.sections[4].bullets] == [(4,)]
     assert (handover.kept, handover.mode_note) == (4, ""), "the message with the note stays"
@@ -114,34 +122,11 @@ async def test_a_ban_that_names_another_entry_is_of_the_message_that_says_it() -
     summary = f"{SUMMARY}\n## User Preferences\n- Never touch the main branch [e9999]"
     model = ScriptedModel(working(19, 380), summary_script=lambda _: [ModelResponse(summary)])
     rig = AgentRig(model, NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Build the thing. Never touch the main branch.")
-    await rig.wait_until_idle()
+    await rig.begin()
+    await rig.run_and_wait("Build the thing. Never touch the main branch.")
     (handover, *_) = rig.events(HandoverMade)
     (ban,) = [each for section in handover.sections for each in section.bullets if "main" in each.text]
     assert ban.sources == (rig.seqs(UserSpoke)[0],)
-
-
-@pytest.mark.parametrize(
-    "reply",
-    [
-        [ModelUnreachable(verbatim("The server does not answer."))],
-        [TextDelta("## Project"), ContextWindowExceeded(verbatim("Too long."))],
-        text_reply("I would rather not."),
-        text_reply("## Project Background\n- only this"),
-        [ModelResponse("")],
-    ],
-)
-async def test_without_a_usable_summary_the_ledger_replaces_it(reply: ScriptedReply) -> None:
-    """A model that fails or writes nonsense costs nothing but its summary; the card says so."""
-    rig = AgentRig(ScriptedModel(thinking_script(12), summary_script=lambda _: reply), NO_SWEEP)
-    conversation = await rig.begin()
-    assert (await conversation.run("Think.")).how == "done"
-    await rig.wait_until_idle()
-    (handover,) = rig.events(HandoverMade)
-    assert handover.model == NO_MODEL
-    assert handover.fallback
-    assert len(handover.sections) == 6
 
 
 async def test_a_retry_voids_the_partial_summary() -> None:
@@ -152,47 +137,9 @@ async def test_a_retry_voids_the_partial_summary() -> None:
         TextDelta(SUMMARY),
         ModelResponse(SUMMARY),
     ]
-    rig = AgentRig(ScriptedModel(thinking_script(12), summary_script=lambda _: reply), NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await rig.wait_until_idle()
+    rig, _ = await begin_with(script=thinking_script(12), summary=lambda _: reply, policy=NO_SWEEP)
+    await rig.run_and_wait("Think.")
     assert rig.events(HandoverMade)[0].fallback == ""
-
-
-async def test_a_manual_handover_with_focus() -> None:
-    """The user starts one with a focus; redo and undo give the respective windows."""
-    rig = await ready_conversation()
-    before, _ = rig.conversation.window.measure()
-    rig.conversation.handovers.start("the login")
-    await rig.conversation.wait_for_background_work()
-    (handover,) = rig.events(HandoverMade)
-    assert (handover.trigger, handover.focus) == (HandoverTrigger.MANUAL, "the login")
-    request_text = rig.model.summary_requests[0].messages[1].text
-    assert "the login" in request_text
-    assert "\nThe user's messages from e3 on stand verbatim below your text.\n" in request_text
-    after, _ = rig.conversation.window.measure()
-    (seq,) = rig.conversation.session.transcript.rewrites.handovers
-    await rig.conversation.window.undo(seq)
-    await rig.conversation.window.undo(seq)
-    assert rig.conversation.window.measure()[0].request == before.request
-    await rig.conversation.window.redo(seq)
-    await rig.conversation.window.redo(seq)
-    assert rig.conversation.window.measure()[0].request == after.request
-
-
-async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() -> None:
-    """The model's summary knows nothing of the agent's todo list; the next request does."""
-    items = [{"content": "Rework the lexer", "status": "in_progress"}, {"content": "Test it"}]
-    thoughts = [tool_call_reply(("say", {}), text=f"word{n} " * 600, id_prefix=f"t{n}-") for n in range(8)]
-    planned = tool_call_reply(("todo", {"items": items}), id_prefix="p")
-    rig = await ready_conversation(replies_in_order(planned, *thoughts, text_reply("Done.")))
-    rig.conversation.handovers.start()
-    await rig.conversation.wait_for_background_work()
-    (handover,) = rig.events(HandoverMade)
-    (tasks,) = (kind for kind in handover.coverage if kind.kind == "tasks")
-    assert (tasks.named, tasks.total) == (0, 2)
-    text = texts(rig.conversation.window.measure()[0].request)
-    assert "- Left to do on the todo list: Rework the lexer [e" in text
 
 
 async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
@@ -209,8 +156,10 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
         for item in transcript.messages.items
         if isinstance(item.event, ToolAnswered) and item.tokens > 900
     ]
-    rig.conversation.handovers.start()
+    rig.conversation.handovers.start("the login")
     await rig.wait_until(lambda: rig.model.summary_requests)
+    with pytest.raises(CompactionRefused, match="is being compacted"):
+        await rig.conversation.handovers.writer.draft()
     await rig.conversation.rename("Another title")
     await rig.conversation.window.choose_form(large_reply, "preview")
     await rig.conversation.window.pin(large_reply)
@@ -226,6 +175,7 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     await rig.conversation.wait_for_background_work()
     (handover,) = rig.events(HandoverMade)
     assert handover.upto < large_reply
+    assert (handover.trigger, handover.focus) == (HandoverTrigger.MANUAL, "the login")
     rig.model.script = lambda _: text_reply("Done.")
     rig.conversation.send_next_queued()
     await rig.wait_until_idle()
@@ -258,8 +208,7 @@ async def test_a_handover_updates_the_previous_one() -> None:
     await rig.conversation.wait_for_background_work()
     first = rig.events(HandoverMade)[0]
     rig.model.script = thinking_script(9)
-    await rig.conversation.run("Think again.")
-    await rig.conversation.run("And now?")
+    await rig.say("Think again.", "And now?")
     rig.conversation.handovers.start()
     await rig.conversation.wait_for_background_work()
     text = rig.model.summary_requests[1].messages[1].text
@@ -270,25 +219,6 @@ async def test_a_handover_updates_the_previous_one() -> None:
     second = rig.events(HandoverMade)[1]
     assert second.former == next(iter(rig.conversation.session.transcript.rewrites.handovers))
     assert "e4" in texts(rig.conversation.window.measure()[0].request)
-
-
-async def test_the_cooldown_applies() -> None:
-    """After a successful handover, the next needs its minute."""
-    rig = AgentRig(ScriptedModel(thinking_script(12)), NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await rig.wait_until_idle()
-    assert len(rig.events(HandoverMade)) == 1
-    (seq,) = conversation.session.transcript.rewrites.handovers
-    await conversation.window.undo(seq)
-    rig.clock.advance_s(59)
-    await conversation.run("Yes.")
-    await rig.wait_until_idle()
-    assert len(rig.events(HandoverMade)) == 1
-    rig.clock.advance_s(1)
-    await conversation.run("Yes.")
-    await rig.wait_until_idle()
-    assert len(rig.events(HandoverMade)) == 2
 
 
 # Outputs stay in the window, so that it is the handover that must make space.
@@ -343,8 +273,7 @@ async def rig_with_due_handover(summary: str) -> tuple[AgentRig, asyncio.Event]:
     gate = asyncio.Event()
     model = SendingModel(working(19, 380), summary_script=lambda _: [gate, *text_reply(summary)])
     rig = AgentRig(model, NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.send("Build the thing.")
+    conversation = await rig.send_first("Build the thing.")
     await rig.wait_until(lambda: model.summary_requests)
     await rig.wait_until(lambda: not conversation.is_running)
     return rig, gate
@@ -359,80 +288,39 @@ async def cache_outputs(rig: AgentRig, most_tokens: float) -> None:
             await rig.conversation.window.cache_now(recorded.seq)
 
 
-async def test_a_handover_is_dropped_when_its_history_changed() -> None:
-    """When the handover that it was to update is undone first, it is dropped, and that is recorded."""
-    gate = asyncio.Event()
-    gate.set()
-    rig = await ready_conversation(summary=lambda _: [gate, *text_reply(SUMMARY)])
-    rig.conversation.handovers.start()
-    await rig.conversation.wait_for_background_work()
-    rig.model.script = thinking_script(9)
-    await rig.conversation.run("Think again.")
-    await rig.conversation.run("And now?")
-    gate.clear()
-    rig.conversation.handovers.start()
-    await rig.wait_until(lambda: len(rig.model.summary_requests) == 2)
-    (first,) = rig.conversation.session.transcript.rewrites.handovers
-    await rig.conversation.window.undo(first)
-    gate.set()
-    await rig.conversation.wait_for_background_work()
-    assert [event.why for event in rig.events(HandoverFailed)] == ["The history changed in the meantime."]
-    assert len(rig.events(HandoverMade)) == 1
-
-
-async def test_refusals_back_off_and_open_the_breaker() -> None:
-    """A summary longer than what it replaces is refused; tries wait 120, then 240 s; then none is made."""
-    long = SUMMARY + "\n- word" * 9_000
-    rig = AgentRig(ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(long)), NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await rig.wait_until_idle()
-    assert len(rig.events(HandoverFailed)) == 1
-    for wait, failures in ((119, 1), (1, 2), (239, 2), (1, 3), (10_000, 3)):
-        rig.clock.advance_s(wait)
-        await conversation.run("Yes.")
-        await rig.wait_until_idle()
-        assert len(rig.events(HandoverFailed)) == failures
-    assert rig.events(HandoverMade) == []
-
-
 async def test_an_insufficient_summary_is_recorded_and_retried_later() -> None:
     """It is not placed; tries wait as after failures; the last before the breaker needs no model."""
     short_summary = "\n".join(f"## {title}\n- Done. [e3]" for title in TITLES)
-    rig = AgentRig(
-        ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(short_summary)), NO_SWEEP
+    rig, _ = await begin_with(
+        script=thinking_script(12), summary=lambda _: text_reply(short_summary), policy=NO_SWEEP
     )
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    await rig.wait_until_idle()
+    await rig.run_and_wait("Think.")
     (failed,) = rig.events(HandoverFailed)
     assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, short_summary)
     assert failed.spent > 0
     rig.clock.advance_s(119)
-    await conversation.run("Yes.")
-    await rig.wait_until_idle()
+    await rig.run_and_wait("Yes.")
     assert len(rig.model.summary_requests) == 1
     for _ in range(2):
         rig.clock.advance_s(240)
-        await conversation.run("Yes.")
-        await rig.wait_until_idle()
+        await rig.run_and_wait("Yes.")
     assert len(rig.events(HandoverFailed)) == 2
     (handover,) = rig.events(HandoverMade)
     assert (handover.model, handover.refused) == (NO_MODEL, short_summary)
     assert "wasn't used" in handover.fallback
 
 
-async def test_a_manual_handover_closes_the_breaker() -> None:
-    """After three failures only the user's handover runs; once it succeeds, automatic ones resume."""
+async def test_refusals_back_off_and_open_the_breaker_which_a_manual_handover_closes() -> None:
+    """A summary longer than what it replaces is refused; tries wait 120, then 240 s; then none is made."""
     long = SUMMARY + "\n- word" * 9_000
-    rig = AgentRig(ScriptedModel(thinking_script(12), summary_script=lambda _: text_reply(long)), NO_SWEEP)
-    conversation = await rig.begin()
-    await conversation.run("Think.")
-    for _ in range(3):
-        await rig.wait_until_idle()
-        rig.clock.advance_s(240)
-        await conversation.run("Yes.")
-    await rig.wait_until_idle()
+    rig, conversation = await begin_with(
+        script=thinking_script(12), summary=lambda _: text_reply(long), policy=NO_SWEEP
+    )
+    await rig.run_and_wait("Think.")
+    for wait, failures in ((119, 1), (1, 2), (239, 2), (1, 3), (10_000, 3)):
+        rig.clock.advance_s(wait)
+        await rig.run_and_wait("Yes.")
+        assert len(rig.events(HandoverFailed)) == failures
     assert compaction_due.is_breaker_open(conversation.session.transcript)
     rig.model.summary_script = lambda _: text_reply(SUMMARY)
     conversation.handovers.start()
@@ -441,8 +329,7 @@ async def test_a_manual_handover_closes_the_breaker() -> None:
     assert not compaction_due.is_breaker_open(conversation.session.transcript)
     rig.clock.advance_s(60)
     rig.model.script = thinking_script(9)
-    await conversation.run("Think again.")
-    await rig.wait_until_idle()
+    await rig.run_and_wait("Think again.")
     assert [event.trigger for event in rig.events(HandoverMade)] == [
         HandoverTrigger.MANUAL,
         HandoverTrigger.THRESHOLD,
@@ -455,8 +342,7 @@ WORDS_ONLY = msgspec.structs.replace(MANUAL_ONLY, fold_after_steps=0)
 
 async def full_rig(summary: Script | None = None) -> AgentRig:
     """Return a conversation whose next turn fills the context with the agent's words."""
-    rig = AgentRig(ScriptedModel(thinking_script(16), summary_script=summary), WORDS_ONLY)
-    await rig.begin()
+    rig, _ = await begin_with(script=thinking_script(16), summary=summary, policy=WORDS_ONLY)
     return rig
 
 
@@ -598,3 +484,143 @@ async def test_a_reported_window_that_is_smaller_than_believed_gets_a_summary_by
     assert (made.model, made.trigger, made.fallback) == ("test/scripted", HandoverTrigger.OVERFLOW, "")
     assert rig.events(FoldMade) == []
     assert waits(rig) == [True, False]
+
+
+def reading_script(request: ModelRequest) -> ScriptedReply:
+    """Read a file, then say what it holds."""
+    if request.messages[-1].role == "user":
+        return tool_call_reply(
+            ("say", {"text": "the port is 8080", "target": "a.toml"}), id_prefix=f"c{len(request.messages)}-"
+        )
+    return text_reply("The port is 8080.\n[as a.toml says]")
+
+
+async def worked_session() -> AgentRig:
+    """Return a session in which something was asked, read and answered."""
+    rig, conversation = await begin_with(script=reading_script, policy=MANUAL_ONLY)
+    await conversation.rename("Ports")
+    await conversation.run("Never touch b.toml. Which port is it?")
+    return rig
+
+
+def handover_text(request: ModelRequest) -> str:
+    first = next(message for message in request.messages if message.role == "user")
+    assert first.text.startswith(TITLE)
+    return first.text
+
+
+async def test_a_session_begins_with_the_handover_of_another_one() -> None:
+    """The words that matter are there verbatim, everything else is one recall away, and nothing is asked."""
+    rig = await worked_session()
+    old, call_count = rig.conversation, len(rig.model.requests)
+    new = await rig.workspace.continue_session(old.session.id)
+    assert len(rig.model.requests) == call_count
+    assert new.session.transcript.title == "Ports (2)"
+    await new.run("And now?")
+    text = handover_text(rig.model.requests[-1])
+    assert 'the earlier session "Ports"' in text
+    assert "user: Never touch b.toml. Which port is it?" in text
+    assert "agent: The port is 8080.\n[as a.toml says]" in text
+    assert "a.toml" in text
+    assert "[e" not in text  # numbers of events would be of this session
+    origin = new.session.transcript.origin
+    assert origin is not None
+    (answer,) = [
+        item.event for item in old.session.transcript.messages.items if hasattr(item.event, "digest")
+    ]
+    assert answer.digest.encode() in await rig.store.get(origin.index)
+    rig._conversation = new
+    await rig.assert_consistent()
+    assert (await rig.workspace.continue_session(old.session.id)).session.transcript.title == "Ports (3)"
+    summaries = {summary.id: summary for summary in await rig.workspace.sessions()}
+    assert summaries[new.session.id].origin == old.session.id
+
+
+async def test_the_new_window_needs_its_own_log_only() -> None:
+    """The other session can be undone, or deleted; the same log gives the same bytes."""
+    rig = await worked_session()
+    new = await rig.workspace.continue_session(rig.conversation.session.id)
+    await new.run("And now?")
+    before = new.window.measure()[0].request
+    await delete_session(rig.workspace, rig.conversation.session.id)
+    _, frame, _ = rig.workspace.models.shared()
+    reread = Transcript(await rig.store.events(new.session.id))
+    assert project(reread, new.window.policy, frame).request == before
+    await new.window.undo(2)
+    assert TITLE not in new.window.measure()[0].request.messages[1].text
+    await new.window.redo(2)
+    assert new.window.measure()[0].request == before
+
+
+async def test_a_later_handover_keeps_what_the_session_began_with() -> None:
+    """Its index leads to the first one, and the words of the other session stay as long as they fit."""
+    think = thinking_script(9)
+    rig, conversation = await begin_with(
+        script=lambda request: text_reply("Blue.") if "sea" in request.messages[-1].text else think(request),
+        policy=MANUAL_ONLY,
+    )
+    await conversation.run("Think of the sea.")
+    new = await rig.workspace.continue_session(conversation.session.id)
+    await new.run("Think.")
+    await new.run("And now?")
+    await new.handovers.writer.commit(await new.handovers.writer.draft())
+    current = new.session.transcript.window.handover
+    origin = new.session.transcript.origin
+    assert current is not None
+    assert origin is not None
+    assert current[1].former == 2
+    assert origin.index.encode() in await rig.store.get(current[1].index)
+    text = handover_text(new.window.measure()[0].request)
+    assert "user: Think of the sea." in text
+    third = await rig.workspace.continue_session(new.session.id, current[0])
+    assert "user: Think of the sea." in handover_text(third.window.measure()[0].request)
+    started, first = (recorded.event for recorded in third.session.log)
+    assert isinstance(started, SessionStarted)
+    assert isinstance(first, HandoverMade)
+    assert (started.title, first.index, first.origin_seq) == (
+        "Think of the sea. (3)",
+        current[1].index,
+        current[0],
+    )
+
+
+async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
+    """Also where compacting frees nothing; nothing is recorded here, the new session counts the cost."""
+    script = ScriptedModel(reading_script, summary_script=lambda _: text_reply(SUMMARY))
+    rig = AgentRig(script, MANUAL_ONLY)
+    conversation = await rig.run_first("Never touch b.toml. Which port is it?")
+    before = list(conversation.session.log)
+    assert conversation.handovers.writer.frees_little()
+    draft = await conversation.handovers.writer.draft("ports", scope=WHOLE_SESSION)
+    edited = await conversation.handovers.writer.apply_edits(
+        draft, draft.text.replace("A fact about", "My word on")
+    )
+    assert conversation.session.log == before
+    new = await rig.workspace.continue_session(conversation.session.id, handover=edited)
+    text = handover_text(new.window.measure()[0].request)
+    assert "My word on current issues" in text
+    assert "user: Never touch b.toml. Which port is it?" in text
+    origin = new.session.transcript.origin
+    assert origin is not None
+    assert (origin.model, origin.focus, origin.edited) == ("test/scripted", "ports", True)
+    assert new.session.transcript.spending.tokens == draft.event.spent > 0
+    rate = await rig.workspace.fallbacks.count()
+    assert rate.summaries == 1
+
+
+async def test_a_draft_of_nothing_is_refused() -> None:
+    """Without a message there is nothing to write."""
+    _, conversation = await begin_with(script=reading_script, policy=MANUAL_ONLY)
+    with pytest.raises(CompactionRefused, match="no messages"):
+        await conversation.handovers.writer.draft(scope=WHOLE_SESSION)
+
+
+async def test_there_must_be_a_handover() -> None:
+    """An event that is none, and a session without messages, are refused with what to do."""
+    rig = await worked_session()
+    with pytest.raises(InvalidInput, match="e3 isn't a summary"):
+        await rig.workspace.continue_session(rig.conversation.session.id, 3)
+    empty = await rig.workspace.create_session()
+    with pytest.raises(InvalidInput, match="no messages"):
+        await rig.workspace.continue_session(empty.session.id)
+    assert len(await rig.workspace.sessions()) == 2
