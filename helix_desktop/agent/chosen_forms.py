@@ -86,7 +86,7 @@ class Extractor:
         (tokens,) = await self._counter.count([text])
         cap = max_extract_tokens(policy.preview_tokens, source.tokens)
         too_long = _text(
-            "The extract has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
+            "The part has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
         )
         return Extract(text, tokens, model.info.label, "" if tokens < cap else too_long, fallback)
 
@@ -138,7 +138,7 @@ class Extractor:
                 return (
                     model,
                     await self._extract_parts(model, parts, instructions, word_limit, bill),
-                    _text.plural(len(parts), "Extracted from %n part.", "Extracted from %n parts."),
+                    _text.plural(len(parts), "Chosen from %n piece.", "Chosen from %n pieces."),
                 )
             except ModelError as error:
                 log.info("an extract in pieces failed: %s", error)
@@ -229,12 +229,12 @@ class OutputForms:
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
                 _text("This can't be sent in another form."),
-                _text("Only tool outputs can be sent as a preview or an extract."),
+                _text("Only tool outputs can be sent in part."),
             )
         if item.event.images:
             raise OutputFormUnavailable(
                 _text("An image can't be shortened."),
-                _text("Only text can be sent as a preview or an extract."),
+                _text("Only text can be sent in part."),
             )
         if not any(entry in (item, PinnedCopy(item)) for entry in self._session.transcript.window.entries()):
             raise OutputFormUnavailable(
@@ -257,7 +257,7 @@ class OutputForms:
                 return FormChosen(seq, form, text, tokens)
         if not instructions.strip():
             raise OutputFormUnavailable(
-                _text("The extract needs instructions."), fix=_text("Describe what it must contain.")
+                _text("It isn't known which part to send."), fix=_text("Describe what it must contain.")
             )
         self._session.publish(IntakeProgress("extract", (output.call_id,)))
         try:
@@ -274,9 +274,9 @@ class OutputForms:
         extract = await self._extractor.extract(source, instructions, bill)
         if extract.rejection:
             raise OutputFormUnavailable(
-                _text("The extract wasn't used."),
+                _text("The part wasn't used."),
                 verbatim(extract.rejection),
-                _text("Ask for less, or send a preview."),
+                _text("Ask for less, or send beginning and end."),
             )
         return FormChosen(
             seq,

@@ -369,7 +369,7 @@ class IntakeGate:
             took_most = decision.duration_ms * 2 > deadline_s * 1_000
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
-            late = _text("The extract wasn't ready within {seconds} s.", seconds=deadline_s)
+            late = _text("The part wasn't chosen within {seconds} s.", seconds=deadline_s)
             note = join_sentences(late, not_asked_again(slow_model))
             return replace(held_output.preview, chosen="timeout", intake_note=note)
         except HelixError as error:

@@ -145,7 +145,7 @@ class IntakeProgress(msgspec.Struct, frozen=True):
                 )
             case "extract":
                 return _text.plural(
-                    count, "Extracting from %n large output…", "Extracting from %n large outputs…"
+                    count, "Choosing a part of %n large output…", "Choosing parts of %n large outputs…"
                 )
         return ""
 

@@ -236,8 +236,10 @@ def _form_line(choice: FormChosen | Excluded) -> str:
         case "full":
             return tr("full output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
         case "preview":
-            return tr("preview of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
-    return tr("extract of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
+            return tr(
+                "beginning and end of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens
+            )
+    return tr("part of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
 
 
 def _target_line(event: Pinned | Unpinned | Undone | Redone) -> str:

@@ -138,13 +138,13 @@ def unused_text(event: HandoverMade | ObservationsMade) -> str:
 
 
 def fallback_text(rate: FallbackRate) -> str:
-    """Return how many summaries and extracts of the workspace needed a fallback; empty if none did."""
+    """Return how many summaries and parts of outputs no model wrote or chose; empty if none did."""
     if not rate.fallbacks:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n summary or extract by a model failed.",
-        "In this workspace, {count} of %n summaries and extracts by a model failed.",
+        "In this workspace, {count} of %n summary or chosen part by a model failed.",
+        "In this workspace, {count} of %n summaries and chosen parts by a model failed.",
         count=format_integer(rate.fallbacks),
     )
 
@@ -166,5 +166,5 @@ def explain_fallback() -> str:
     """Return what happened in place of one call of the model."""
     return tr(
         "Written in parts, by another model or without one, or some messages were not read. "
-        "For an extract that no model wrote, the agent got a preview."
+        "Where no model chose a part of an output, the agent got its beginning and end."
     )

@@ -45,7 +45,7 @@ text = TextContext("Settings: Models")
 Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
-    ("fast", text("Large outputs"), text("Extracts details from large outputs. Use a fast model.")),
+    ("fast", text("Large outputs"), text("Picks parts of large outputs. Use a fast model.")),
     ("summary", text("Compaction"), text("Sums up older messages when they are compacted.")),
     ("long", text("Very long texts"), text("Sums up what is too long for the other models.")),
 )
@@ -81,7 +81,7 @@ def role_fields(values: Values) -> list[Field]:
             for role, name, note in ROLES
         ),
         Choice("background_effort", text("Background effort"),
-               text("How much models think for summaries and extracts."), choices=efforts),
+               text("How much models think for summaries and parts of outputs."), choices=efforts),
     ]  # fmt: skip
 
 
@@ -97,8 +97,8 @@ class RolesPage(QWidget):
         self._values = values
         self.form = Form(role_fields(values), values)
         words = tr(
-            "They aren't asked until Helix restarts, at most for a day. The agent gets previews of large "
-            "outputs, unless a faster model is chosen above."
+            "They aren't asked until Helix restarts, at most for a day. The agent gets beginning and end of "
+            "large outputs, unless a faster model is chosen above."
         )
         self._slow_rows = column(gap=6)
         title, note = label(tr("Too slow for large outputs"), "section"), label(words, "note", wrap=True)

@@ -227,10 +227,10 @@ async def test_an_extract_needs_instructions_and_an_answer() -> None:
     """Each refusal says what is missing."""
     rig = await a_session()
     seq = seq_of(rig, "big")
-    assert "needs instructions" in (await refused(rig, seq, "compact", "  ")).what
+    assert "known which part to send" in (await refused(rig, seq, "compact", "  ")).what
     rig.script_extracts(lambda _: [ModelResponse("word " * 500, usage=Usage(1_300, 500))])
     error = await refused(rig, seq, "compact", "all of it")
-    assert (error.what, "fewer than 400" in error.why) == ("The extract wasn't used.", True)
+    assert (error.what, "fewer than 400" in error.why) == ("The part wasn't used.", True)
     assert rig.events(HandoverDiscarded) == [HandoverDiscarded(1_800, unpriced=1_800)]  # it is paid for
     rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
         ModelRequestRejected(verbatim("The key was refused."))
@@ -354,7 +354,7 @@ async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_mer
     assert request_counts(main, fast) == [4, 0]
     assert "".join(parts_of(main.extract_requests[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
-    assert result.fallback_reason == "Extracted from 3 parts."
+    assert result.fallback_reason == "Chosen from 3 pieces."
     assert "[Extract of 40,000 tokens" in result.text
     assert bill.spent.tokens > 40_000
 
@@ -390,4 +390,4 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
         else text_reply("found")
     )
     result = await extractor(main).extract(output(10_000), "names", CallBill(WordCounter()))
-    assert result.fallback_reason == "Extracted from 2 parts."
+    assert result.fallback_reason == "Chosen from 2 pieces."

@@ -247,7 +247,7 @@ async def test_progress_is_reported() -> None:
     ]
     assert [update.text for update in moved] == [
         "Choosing what to send of 3 large outputs…",
-        "Extracting from 1 large output…",
+        "Choosing a part of 1 large output…",
         "",
     ]
     answered = next(

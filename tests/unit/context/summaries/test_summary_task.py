@@ -201,7 +201,7 @@ def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = f"In this workspace, {fallbacks} of 100 summaries and extracts by a model failed."
+    text = f"In this workspace, {fallbacks} of 100 summaries and chosen parts by a model failed."
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
