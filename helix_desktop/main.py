@@ -53,100 +53,71 @@ Command = Callable[[argparse.Namespace], int]
 def resolve_command(args: argparse.Namespace) -> Command:
     """Return the function of a command, imported only now: the window must not wait for the others."""
     match args.command:
-        case (
-            "run"
-            | "cache"
-            | "changes"
-            | "commands"
-            | "timeline"
-            | "backup"
-            | "sessions"
-            | "branch"
-            | "import"
-            | "search"
-        ):
-            return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
-        case "replay" | "mcp":
-            return _standalone_command(args.command)
+        case "run":
+            from helix_desktop.cli.run import run_turn
+
+            return run_turn
+        case "cache":
+            from helix_desktop.cli import backup
+            from helix_desktop.cli.cache_command import cache
+
+            others: dict[str, Command] = {"export": backup.export, "import": backup.import_file}
+            return others.get(args.verb, cache)
+        case "changes":
+            from helix_desktop.cli.changes_command import changes
+
+            return changes
+        case "backup" | "import":
+            from helix_desktop.cli import backup
+
+            return backup.backup if args.command == "backup" else backup.import_sessions
+        case "timeline" | "sessions" | "branch" as command:
+            from helix_desktop.cli import sessions
+
+            return {
+                "timeline": sessions.timeline,
+                "sessions": sessions.list_sessions,
+                "branch": sessions.branch,
+            }[command]
+        case "search":
+            from helix_desktop.cli.search import search
+
+            return search
+        case "commands" | "licenses" | "licences":
+            from helix_desktop.cli import commands
+
+            return commands.list_commands if args.command == "commands" else commands.licenses
+        case "replay":
+            from helix_desktop.cli.replay import replay
+
+            return replay
+        case "mcp":
+            from helix_desktop.cli.mcp_serve import serve_cache
+
+            return serve_cache
+        case "move-data" if args.window:
+            from helix_desktop.app.data_move_window import move_in_window
+
+            return move_in_window
         case "move-data":
-            return _move_command(args.window)
-        case "self-check" | "licenses" | "licences":
-            return _installation_command(args.command)
-        case "demo":
-            return _demo_command()
-    return _window_command()
+            from helix_desktop.app.data_move import move_data_dir
+            from helix_desktop.cli.commands import move_data
 
+            return partial(move_data, move_data_dir=move_data_dir)
+        case "self-check":
+            from helix_desktop.diagnostics.self_check import self_check
 
-def _window_command() -> Command:
+            return self_check
     from helix_desktop.app.plain_startup_error import remove_import_hook
 
     remove_import_hook()
+    if args.command == "demo":
+        from helix_desktop.demo.tour import demo
+
+        return demo
     from helix_desktop.app.main import show_window
 
     return show_window
-
-
-def _installation_command(command: str) -> Command:
-    if command != "self-check":
-        from helix_desktop.cli.commands import licenses
-
-        return licenses
-    from helix_desktop.diagnostics.self_check import self_check
-
-    return self_check
-
-
-def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, commands, run, search, sessions
-    from helix_desktop.cli.cache_command import cache
-
-    if command.startswith("changes "):
-        from helix_desktop.cli.changes_command import changes
-
-        return changes
-    functions: dict[str, Command] = {
-        "run": run.run_turn,
-        "commands": commands.list_commands,
-        "timeline": sessions.timeline,
-        "sessions": sessions.list_sessions,
-        "branch": sessions.branch,
-        "cache export": backup.export,
-        "cache import": backup.import_file,
-        "backup": backup.backup,
-        "import": backup.import_sessions,
-        "search": search.search,
-    }
-    return functions.get(command, cache)
-
-
-def _standalone_command(command: str) -> Command:
-    if command == "mcp":
-        from helix_desktop.cli.mcp_serve import serve_cache
-
-        return serve_cache
-    from helix_desktop.cli.replay import replay
-
-    return replay
-
-
-def _move_command(in_window: bool) -> Command:
-    if in_window:
-        from helix_desktop.app.data_move_window import move_in_window
-
-        return move_in_window
-    from helix_desktop.app.data_move import move_data_dir
-    from helix_desktop.cli.commands import move_data
-
-    return partial(move_data, move_data_dir=move_data_dir)
-
-
-def _demo_command() -> Command:
-    from helix_desktop.app.plain_startup_error import remove_import_hook
-
-    remove_import_hook()
-    from helix_desktop.demo.run_demo import demo
-
-    return demo
 
 
 SAMPLE_PYTHON = "sample-python"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import faulthandler
+import logging
 import os
 import sys
 import threading
@@ -11,14 +12,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
+from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
+
 from helix_desktop.config.log_file import close_log, log, open_log, open_to_append
 from helix_desktop.config.paths import STACKS_FILE
+
+_qt_log = logging.getLogger("helix_desktop.qt")
+_IGNORED = ("does not support propagateSizeHints", "does not support raise()")
+_LEVELS = {
+    QtMsgType.QtDebugMsg: logging.DEBUG,
+    QtMsgType.QtInfoMsg: logging.INFO,
+    QtMsgType.QtWarningMsg: logging.WARNING,
+    QtMsgType.QtCriticalMsg: logging.ERROR,
+    QtMsgType.QtFatalMsg: logging.CRITICAL,
+}
 
 
 def open_window_logs(folder: Path) -> TextIO:
     """Open the log; log Qt's messages and the stacks of crashes too. Return the file of stacks."""
-    from helix_desktop.app.qt_log import install_qt_log
-
     open_log(folder)
     sys.excepthook = _log_uncaught
     threading.excepthook = lambda args: log.error("thread failed", exc_info=args.exc_value)
@@ -29,14 +40,12 @@ def open_window_logs(folder: Path) -> TextIO:
             raise
         stacks = open_to_append(os.devnull)
     faulthandler.enable(stacks)
-    install_qt_log()
+    qInstallMessageHandler(_log_qt_message)
     return stacks
 
 
 def close_window_logs(stacks: TextIO) -> None:
-    from helix_desktop.app.qt_log import uninstall_qt_log
-
-    uninstall_qt_log()
+    qInstallMessageHandler(None)
     faulthandler.disable()
     stacks.close()
     for handler in tuple(log.handlers):
@@ -47,3 +56,8 @@ def close_window_logs(stacks: TextIO) -> None:
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     log.error("uncaught", exc_info=(kind, error, trace))
     sys.__excepthook__(kind, error, trace)
+
+
+def _log_qt_message(kind: QtMsgType, _context: QMessageLogContext, text: str) -> None:
+    if not any(words in text for words in _IGNORED):
+        _qt_log.log(_LEVELS.get(kind, logging.WARNING), "%s", text)

@@ -1,9 +1,13 @@
-"""The tour: what the guided demo does and what it checks, step by step, through the window; screenshots."""
+"""The guided demo: the real window, offscreen, driven through a sample project, with numbers."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
+import os
+import shutil
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,27 +22,33 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
-from helix_desktop.app.window_context import WindowContext
-from helix_desktop.config.paths import resources_dir
+from helix_desktop.app.crash_log import close_window_logs, open_window_logs
+from helix_desktop.app.qt_loop import QtLoop
+from helix_desktop.app.run import shut_down, wire_app
+from helix_desktop.app.window_context import WindowContext, create_window_context
+from helix_desktop.app.window_frame import build_frame, set_application_identity
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
+from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
+from helix_desktop.system.files import non_folder_in
 from helix_desktop.ui.design.style.stylesheet import ThemeMode
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.words.numbers import format_size
-from helix_desktop.words.times import format_duration
+from helix_desktop.words.times import format_duration, format_exact_duration
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import WorkspaceRecord
 from helix_desktop.workspaces.saved_rules import SavedRules
@@ -579,3 +589,113 @@ def _undo_name(kind: RewriteKind) -> str:
             return tr("caching undone and redone")
         case "fold":
             return tr("summary undone and redone")
+
+
+_OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
+# Says that they are a former run's: the user may have folders of these names.
+_MARKER_FILE = ".helix-desktop-demo"
+
+_FILE = "screen.json"
+_LARGE_PX = (1920, 1200)
+
+
+def use_offscreen_platform(folder: Path, size: tuple[int, int] | None = None, scale: int = 1) -> None:
+    """Have Qt draw without a display, on a screen as large as a window of `size`; before QApplication.
+
+    Qt's own such screen has 800 x 800 pixels, and every dialog stays within its screen. The size and `scale`
+    (1 or 2) are in pixels; Qt reads them from a file that is written to `folder`.
+    """
+    width, height = size or _LARGE_PX
+    screen = {"name": "offscreen", "x": 0, "y": 0, "width": width * scale, "height": height * scale}
+    path = folder / _FILE
+    path.write_text(json.dumps({"screens": [screen | {"logicalDpi": 96, "logicalBaseDpi": 96, "dpr": 1}]}))
+    platform = "offscreen"
+    if ":" not in str(path):  # which would end the argument: Qt separates a plugin's arguments by colons
+        platform += f":configfile={path}"
+    os.environ["QT_QPA_PLATFORM"] = platform
+
+
+def demo(args: argparse.Namespace) -> int:
+    """Run the tour, save its screenshots, print the checks; return 0 if all passed."""
+    return run_tour(args.out.absolute(), PictureOptions(), DemoTour)
+
+
+def run_tour(out: Path, options: PictureOptions, tour_type: type[DemoTour]) -> int:
+    """Run a tour on empty data, and print its checks; return 0 if all passed. Raises InvalidInput."""
+    data = _empty_data_dir(out)
+    use_offscreen_platform(data.root, options.size, options.scale)
+    app = QApplication(sys.argv[:1])
+    set_application_identity(app)
+    started_at = time.monotonic()
+    stacks = open_window_logs(data.logs_dir)
+    try:
+        with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
+            checks, screenshots = runner.run(_drive_window(app, data, out, options, tour_type))
+    finally:
+        close_window_logs(stacks)
+    return _report(checks, screenshots, time.monotonic() - started_at)
+
+
+def _empty_data_dir(out: Path) -> DataDir:
+    """Create an empty data directory under `out`; delete only what a previous run left there.
+
+    Raises InvalidInput, DataDirUnavailable.
+    """
+    marker = out / _MARKER_FILE
+    foreign = [] if os.path.isfile(marker) else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
+    if foreign:
+        raise InvalidInput(
+            text("{path} already exists.", path=out / foreign[0]),
+            text("The demo would have to replace it, but didn't create it."),
+            text("Choose another folder with {option}.", option="--out"),
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        marker.touch()
+        for name in _OWN_NAMES:
+            shutil.rmtree(out / name, ignore_errors=True)
+    except OSError as error:
+        raise InvalidInput(
+            text("{path} can't be used.", path=out),
+            folder_reason(error, out, non_folder_in(out)),
+            text("Choose another folder with {option}.", option="--out"),
+        ) from error
+    data = DataDir(out / "data")
+    data.ensure()
+    return data
+
+
+async def _drive_window(
+    app: QApplication, data_dir: DataDir, out: Path, options: PictureOptions, tour_type: type[DemoTour]
+) -> tuple[list[DemoCheck], ScreenshotWriter]:
+    window_context = create_window_context(
+        build_frame(app, WindowStateFile(data_dir.root / WINDOW_STATE_FILE))
+    )
+    window_context.window.show()
+    await asyncio.sleep(0)
+    controllers = wire_app(data_dir, window_context, demo_pause_s=0.0)
+    screenshots = ScreenshotWriter(window_context, out, options)
+    tour = tour_type(window_context, controllers, screenshots, out / "projects")
+    try:
+        return await tour.run(), screenshots
+    finally:
+        await shut_down(window_context, controllers)
+
+
+def _report(checks: list[DemoCheck], screenshots: ScreenshotWriter, duration_s: float) -> int:
+    failures = [check for check in checks if not check.passed]
+    for check in checks:
+        _print_row("ok" if check.passed else "FAIL", check.name, check.text)
+    saved = tr("{count} in {folder}", count=len(screenshots.saved), folder=screenshots.folder)
+    _print_row("", tr("screenshots"), saved)
+    _print_row("", tr("time"), format_exact_duration(round(duration_s * 1000)))
+    if failures:
+        failed = tr.plural(
+            len(failures), "%n of {checks} checks failed", "%n of {checks} checks failed", checks=len(checks)
+        )
+        sys.stdout.write(f"{failed}\n")
+    return 1 if failures else 0
+
+
+def _print_row(mark: str, name: str, finding: str) -> None:
+    sys.stdout.write(f"{mark:<4}  {name:<28} {finding}\n")

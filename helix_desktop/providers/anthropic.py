@@ -158,12 +158,6 @@ def encode_request(
     return EncodedRequest(encode_json(body), history.prefix, history.has_thinking)
 
 
-def has_bound_thinking(message: Message, info: ModelInfo) -> bool:
-    """Return True if a message's model accepts thinking only after an unchanged prefix."""
-    verbatim = message.verbatim or {}
-    return bool(_is_own_message(verbatim, info) and verbatim.get("bound"))
-
-
 class _MessageEncoder:
     """Encodes messages, merging consecutive ones of a role, and tracks the digest of what is encoded."""
 
@@ -560,7 +554,8 @@ class MessagesExchange:
         self._dialect, self._request = dialect, request
         self._max_output_tokens = dialect.max_output_tokens
         bound = dialect.requires_same_prefix or any(
-            has_bound_thinking(message, dialect.info) for message in request.messages
+            _is_own_message(verbatim, dialect.info) and verbatim.get("bound")
+            for verbatim in (message.verbatim or {} for message in request.messages)
         )
         self._thinking_scope: ThinkingScope = "bound" if bound else "all"
         self._breakpoints = dialect.supports_breakpoints

@@ -11,9 +11,7 @@ from urllib.parse import urlsplit
 from helix_desktop import __version__
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.dialects import DIALECTS, DialectName
-from helix_desktop.domain.errors import (
-    ModelRequestRejected,
-)
+from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
 from helix_desktop.domain.private_details import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault

@@ -81,53 +81,28 @@ _UNSUPPORTED_WORDS = (
 _SERVER_FIELDS = ("reasoning", "annotations", "audio", "extra_content")
 
 
-def variant_for_error(variant: RequestVariant, error_text: str) -> RequestVariant | None:
-    """Return the variant that an error text asks for; None if it asks for none that we know."""
-    low = error_text.lower()
-    for matches, change in _REMEDIES:
-        changed_variant = change(variant)
-        if changed_variant != variant and matches(low):
-            return changed_variant
-    return None
-
-
-def _names_unknown_field(error_text: str, *fields: str) -> bool:
-    return any(field in error_text for field in fields) and any(
+def _names_server_field(error_text: str) -> bool:
+    return any(field in error_text for field in _SERVER_FIELDS) and any(
         word in error_text for word in _UNSUPPORTED_WORDS
     )
 
 
-_REMEDIES: tuple[tuple[Callable[[str], bool], Callable[[RequestVariant], RequestVariant]], ...] = (
-    (
-        lambda low: "stream_options" in low or "include_usage" in low,
-        lambda form: msgspec.structs.replace(form, asks_usage=False),
-    ),
-    (
-        # Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
-        lambda low: "tool call id" in low and "length of 9" in low,
-        lambda form: msgspec.structs.replace(form, uses_short_ids=True),
-    ),
-    (
-        # Azure: "Invalid 'tools[5].function.description': string too long. […] maximum length 1024".
-        lambda low: "description" in low and "1024" in low,
-        lambda form: msgspec.structs.replace(form, cuts_descriptions=True),
-    ),
-    (
-        # Gemini: "Function call is missing a thought_signature in functionCall parts."
-        lambda low: "thought_signature" in low and "missing" in low,
-        lambda form: msgspec.structs.replace(form, signs_calls=True),
-    ),
+_REMEDIES: tuple[tuple[Callable[[str], bool], Mapping[str, bool]], ...] = (
+    (lambda low: "stream_options" in low or "include_usage" in low, {"asks_usage": False}),
+    # Mistral: "Tool call id was ... but must be a-z, A-Z, 0-9, with a length of 9."
+    (lambda low: "tool call id" in low and "length of 9" in low, {"uses_short_ids": True}),
+    # Azure: "Invalid 'tools[5].function.description': string too long. […] maximum length 1024".
+    (lambda low: "description" in low and "1024" in low, {"cuts_descriptions": True}),
+    # Gemini: "Function call is missing a thought_signature in functionCall parts."
+    (lambda low: "thought_signature" in low and "missing" in low, {"signs_calls": True}),
     (
         # DeepSeek: "Missing `reasoning_content` field in the assistant message", "must be passed back".
         lambda low: "reasoning_content" in low and ("missing" in low or "must be passed" in low),
-        lambda form: msgspec.structs.replace(form, fills_reasoning=True),
+        {"fills_reasoning": True},
     ),
-    (
-        lambda low: _names_unknown_field(low, *_SERVER_FIELDS),
-        lambda form: msgspec.structs.replace(form, sends_server_fields=False, fills_reasoning=False),
-    ),
+    (_names_server_field, {"sends_server_fields": False, "fills_reasoning": False}),
 )
-"""Matchers of error texts, and the changes that resolve them."""
+"""Matchers of error texts in lower case, and the changes that resolve them."""
 
 
 DIALECT = "openai-chat"
@@ -630,10 +605,12 @@ class ChatExchange:
         """Leave out a refused field, or switch to the variant that an error asks for; True if changed."""
         if status not in VARIANT_ERROR_STATUSES:
             return False
-        if self._cache.learn(error_text.lower()) or self.effort.learn(error_text, _EFFORT_REFUSED):
+        low = error_text.lower()
+        if self._cache.learn(low) or self.effort.learn(error_text, _EFFORT_REFUSED):
             return True
-        variant = variant_for_error(self._variant, error_text)
-        if variant is None:
-            return False
-        self._variant = self._dialect.variant = variant
-        return True
+        for matches, changes in _REMEDIES:
+            variant = msgspec.structs.replace(self._variant, **changes)
+            if variant != self._variant and matches(low):
+                self._variant = self._dialect.variant = variant
+                return True
+        return False

@@ -300,17 +300,16 @@ class ResponsesAssembler:
             item, whole = self._item(chunk), chunk.get("arguments")
             item.arguments = whole if isinstance(whole, str) and whole.strip() else item.arguments
         elif kind == "response.output_text.done":
-            texts, index = self._item(chunk).texts, as_integer(chunk.get("content_index")) or 0
-            whole = chunk.get("text")
-            if isinstance(whole, str) and whole.startswith(texts.get(index, "")):
-                rest = {**chunk, "delta": whole[len(texts.get(index, "")) :]}
-                return self._append(texts, rest, "content_index", self._text, TextDelta)
+            whole, index = chunk.get("text"), as_integer(chunk.get("content_index")) or 0
+            return self._append_rest(self._item(chunk).texts, {index: whole}, self._text, TextDelta)
         elif kind in _TEXT_DELTAS:
             self._is_refused = self._is_refused or "refusal" in kind
-            return self._append(self._item(chunk).texts, chunk, "content_index", self._text, TextDelta)
+            index = as_integer(chunk.get("content_index")) or 0
+            return self._append(self._item(chunk).texts, index, chunk.get("delta"), self._text, TextDelta)
         elif kind in _REASONING_DELTAS:
-            part = "summary_index" if "summary" in kind else "content_index"
-            return self._append(self._item(chunk).reasoning, chunk, part, self._reasoning, ReasoningDelta)
+            index = as_integer(chunk.get("summary_index" if "summary" in kind else "content_index")) or 0
+            parts, delta = self._item(chunk).reasoning, chunk.get("delta")
+            return self._append(parts, index, delta, self._reasoning, ReasoningDelta)
         return []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -359,13 +358,12 @@ class ResponsesAssembler:
     def _append(
         self,
         parts: dict[int, str],
-        chunk: Mapping[str, Any],
-        index_key: str,
+        index: int,
+        delta: Any,
         emitted: list[str],
         delta_type: type[TextDelta] | type[ReasoningDelta],
     ) -> list[AnswerDelta]:
         """Append to a part; two parts are displayed as paragraphs."""
-        delta, index = chunk.get("delta"), as_integer(chunk.get(index_key)) or 0
         if not isinstance(delta, str) or not delta:
             return []
         displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
@@ -378,32 +376,26 @@ class ResponsesAssembler:
     def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
         """Complete an item; return the deltas for text that was not streamed."""
         item.raw, item.is_complete = dict(raw), True
-        pieces: list[AnswerDelta] = []
         if raw.get("type") == "message":
             self._is_refused = self._is_refused or has_refusal(raw)
-            pieces += self._append_rest(item.texts, part_texts(raw), "content_index", self._text, TextDelta)
-        elif raw.get("type") == "reasoning":
-            thoughts = _reasoning_texts(raw)
-            pieces += self._append_rest(
-                item.reasoning, thoughts, "summary_index", self._reasoning, ReasoningDelta
-            )
-        return pieces
+            return self._append_rest(item.texts, dict(enumerate(part_texts(raw))), self._text, TextDelta)
+        if raw.get("type") == "reasoning":
+            thoughts = dict(enumerate(_reasoning_texts(raw)))
+            return self._append_rest(item.reasoning, thoughts, self._reasoning, ReasoningDelta)
+        return []
 
     def _append_rest(
         self,
         parts: dict[int, str],
-        full_texts: list[str],
-        index_key: str,
+        whole_texts: Mapping[int, Any],
         emitted: list[str],
         delta_type: type[TextDelta] | type[ReasoningDelta],
     ) -> list[AnswerDelta]:
+        """Append what is missing of parts whose whole texts came."""
         pieces: list[AnswerDelta] = []
-        for index, text in enumerate(full_texts):
-            if text.startswith(parts.get(index, "")):
-                rest = text[len(parts.get(index, "")) :]
-                pieces += self._append(
-                    parts, {"delta": rest, index_key: index}, index_key, emitted, delta_type
-                )
+        for index, text in whole_texts.items():
+            if isinstance(text, str) and text.startswith(so_far := parts.get(index, "")):
+                pieces += self._append(parts, index, text.removeprefix(so_far), emitted, delta_type)
         return pieces
 
     def _end(self, response: Mapping[str, Any], status: str) -> list[AnswerDelta]:

@@ -166,31 +166,12 @@ def is_without_tools(status: int, error_text: str) -> bool:
     return _NO_TOOLS.search(error_text) is not None
 
 
-def is_out_of_credit(status: int, error_text: str) -> bool:
-    """Return True if an error says that the account has no credit; `error_text` in lower case."""
-    return status == HTTPStatus.PAYMENT_REQUIRED or _NO_CREDIT.search(error_text) is not None
-
-
 def is_quota_used_up(error_text: str) -> bool:
     """Return True if an error says that a quota is used up, for longer than one waits.
 
     `error_text` in lower case.
     """
     return _QUOTA.search(error_text) is not None and _SHORT_RATE.search(error_text) is None
-
-
-def is_about_billing(status: int, error_text: str) -> bool:
-    """Return True if an error says that an account can't be billed; `error_text` in lower case."""
-    return (
-        status in _BILLING_STATUSES
-        and _BILLING.search(error_text) is not None
-        and _SHORT_RATE.search(error_text) is None
-    )
-
-
-def is_about_key(message: str) -> bool:
-    """Return True if a server that denies access blames the key, or nothing at all."""
-    return not message.strip() or _KEY.search(message.lower()) is not None
 
 
 def error_in(chunk: Mapping[str, Any], *, is_complete: bool = False) -> Any:
@@ -343,7 +324,7 @@ def error_for_status(
     """
     message = endpoint.redact_text(extract_error_text(body))
     lowered = f"{body} {message}".lower()  # which JSON may hold in codes
-    if is_out_of_credit(status, lowered):
+    if status == HTTPStatus.PAYMENT_REQUIRED or _NO_CREDIT.search(lowered):
         return ModelRequestRejected(
             text("The account at {provider} has no credit left.", provider=endpoint.provider),
             message,
@@ -362,7 +343,7 @@ def error_for_status(
             message,
             text("Raise it there, wait until it is renewed, or choose another model."),
         )
-    if is_about_billing(status, lowered):
+    if status in _BILLING_STATUSES and _BILLING.search(lowered) and not _SHORT_RATE.search(lowered):
         return ModelRequestRejected(
             text("The account at {provider} has a billing problem.", provider=endpoint.provider),
             message,
@@ -435,7 +416,7 @@ def _refused_error(
         return AuthenticationFailed(what, why, endpoint.key_advice, details=message)
     if status == HTTPStatus.FORBIDDEN:
         what = text("{provider} denied access.", provider=endpoint.provider)
-        if not is_about_key(message):
+        if message.strip() and not _KEY.search(message.lower()):  # it blames something else
             fix = text(
                 "Check your account with {provider}, the base URL and the network, or choose another model.",
                 provider=endpoint.provider,

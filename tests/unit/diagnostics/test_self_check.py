@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.config.secrets import Keychain, KeychainUnavailable, SecretStore
-from helix_desktop.diagnostics.checks import bundle_dir, leaked_variables, try_keychain
+from helix_desktop.diagnostics.self_check import bundle_dir, leaked_variables, try_keychain
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 
