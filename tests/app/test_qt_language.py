@@ -52,7 +52,6 @@ def _compile(folder: Path, code: str, entries: list[Entry], translate_entry: ts_
 
 @pytest.fixture
 def german(tmp_path: Path) -> Iterator[QtLanguage]:
-    """Speak German, with the few texts of these tests."""
     entries = [_entry(source, "%n entry" if "%n" in source else "") for source in GERMAN]
     language = load_language(
         _compile(tmp_path, "de", entries, lambda entry: Translation(GERMAN[entry.source]))
@@ -63,7 +62,6 @@ def german(tmp_path: Path) -> Iterator[QtLanguage]:
 
 
 def test_texts_are_translated_with_their_facts(german: QtLanguage) -> None:
-    """Facts may change places, a fact may be a text itself, and numbers decide between the forms."""
     assert tr("Model {model} not found.", model="m-1") == "m-1: kein solches Modell."
     cause = text("Model {model} not found.", model="m-1")
     assert tr("Cause: {cause}", cause=cause) == "Ursache: m-1: kein solches Modell."
@@ -114,14 +112,12 @@ def test_in_a_line_from_left_to_right_nothing_is_added(german: QtLanguage) -> No
 
 
 def test_a_text_that_the_catalog_lacks_stays_english(german: QtLanguage) -> None:
-    """Nothing is empty because a translation is missing."""
     assert tr("Restore") == "Restore"
     assert tr.plural(1, "%n file", "%n files") == "1 file"
     assert translate("typed by the user") == "typed by the user"
 
 
 def test_numbers_and_dates_follow_the_locale(german: QtLanguage) -> None:
-    """Decimal points, groups of digits and the order of dates are those of the language."""
     assert format_tokens(14_600) == "14,6k"
     assert format_percent(0.375) == "37,5 %"
     assert format_size(2_516_582) == "2,4 MB"
@@ -136,7 +132,6 @@ def test_numbers_and_dates_follow_the_locale(german: QtLanguage) -> None:
 
 
 def test_names_are_sorted_as_the_locale_sorts_them(german: QtLanguage) -> None:
-    """An umlaut stands with its letter, and small letters beside large ones."""
     assert sorted(["Zoo", "apfel", "Öl", "Rad"], key=german.sort_key) == ["apfel", "Öl", "Rad", "Zoo"]
     assert sorted(["Zoo", "apple", "Rad"], key=English().sort_key) == ["apple", "Rad", "Zoo"]
 
@@ -150,7 +145,6 @@ def test_typed_amounts_follow_the_locale_and_english(german: QtLanguage) -> None
 
 
 def test_an_unreadable_catalog_is_an_error(tmp_path: Path) -> None:
-    """It names the file and says what to do."""
     (tmp_path / "helix_de.qm").write_bytes(b"no catalog")
     with pytest.raises(SettingsDamaged, match=r"helix_de\.qm can't be read"):
         load_language(tmp_path / "helix_de.qm")
@@ -179,7 +173,6 @@ def test_an_unreadable_catalog_is_an_error(tmp_path: Path) -> None:
 def test_the_system_chooses_among_the_languages_that_there_are(
     environ: dict[str, str], name: str | None, tmp_path: Path
 ) -> None:
-    """A language without a catalog is skipped; English needs none."""
     for code in ("de", "zh_TW"):
         (tmp_path / f"helix_{code}.qm").touch()
     found = find_catalog(environ, tmp_path)

@@ -35,23 +35,18 @@ class MillionRows(CacheSource):
         self.digests = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(count))
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """All of them."""
         return self.digests
 
     async def first_ids(self, cache_filter: CacheFilter) -> bytes:
-        """None: all are at hand."""
         return b""
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """All of them."""
         return CacheSearchResults(self.digests)
 
     async def tools(self) -> Sequence[str]:
-        """One."""
         return ["read_file"]
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """None."""
         return []
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
@@ -63,12 +58,10 @@ class MillionRows(CacheSource):
         ]  # fmt: skip
 
     async def totals(self) -> StoreTotals:
-        """A round number."""
         return StoreTotals(len(self.digests) // 32, 10**10, 2 * 10**9, 0)
 
 
 def main() -> list[tuple[str, float, str]]:
-    """Measure on this machine."""
     app = QApplication.instance() or QApplication([])  # noqa: TID251 - another benchmark may have made it
     assert isinstance(app, QApplication)
     fonts.load(resources_dir() / "fonts")
@@ -132,8 +125,3 @@ def _since(begun: float) -> float:
 def _resident_mb() -> float:
     with open("/proc/self/statm", encoding="ascii") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-if __name__ == "__main__":
-    for line in main():
-        print(*line)  # noqa: T201 - a benchmark's output

@@ -20,7 +20,6 @@ _WARM_S = 0.1  # after which no file counts as changed just now
 
 
 def main() -> list[tuple[str, float, str]]:
-    """Measure on this machine."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder, "repository")
         paths = _make_repository(root)

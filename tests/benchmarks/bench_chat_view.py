@@ -248,8 +248,3 @@ def _percentiles(name: str, values: list[float]) -> list[tuple[str, float, str]]
 def _resident_mb() -> float:
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-if __name__ == "__main__":
-    for name, value, unit in main():
-        print(f"{name:<55} {value:10.2f}  {unit}")  # noqa: T201 - the table is what the command is for

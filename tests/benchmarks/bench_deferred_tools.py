@@ -44,7 +44,6 @@ Part = tuple[str, int]
 
 
 def main() -> list[Figure]:
-    """Count, and add up."""
     return asyncio.run(_measure())
 
 

@@ -9,7 +9,6 @@ import random
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from functools import partial
@@ -34,7 +33,6 @@ _ENDS = (b"before", b"after")
 
 
 def main() -> list[tuple[str, float, str]]:
-    """Measure on this machine."""
     figures = []
     for name, share in (("some lines", 0.02), ("a third of the lines", 0.33)):
         before, after = _texts(share)
@@ -138,8 +136,3 @@ def _view_figures() -> list[tuple[str, float, str]]:
         ("scrolls, per frame, p99", percentiles[98] * 1e3, "ms"),
         ("a diff of 100,000 lines: the longest of its steps", longest * 1e3, "ms"),
     ]
-
-
-if __name__ == "__main__":
-    for row in main():
-        sys.stdout.write(f"{row}\n")

@@ -25,7 +25,6 @@ _ROWS = 50
 
 
 def main() -> list[tuple[str, float, str]]:
-    """Measure on this machine."""
     with tempfile.TemporaryDirectory() as folder:
         _make_files(Path(folder))
         return asyncio.run(_measure(FileIndex(open_jail(Path(folder)), Ripgrep(find_ripgrep(), {}))))

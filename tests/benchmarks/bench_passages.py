@@ -33,7 +33,6 @@ Figure = tuple[str, float, str]
 
 
 def main(count: int = MESSAGES) -> list[Figure]:
-    """Return name, value and target of each figure."""
     with tempfile.TemporaryDirectory() as folder:
         return asyncio.run(_measure(Path(folder), count))
 

@@ -59,7 +59,3 @@ def _measure(paths: list[Path], profile: str, recalls: float | None) -> list[Mea
     return measure_all(
         paths, make, MeasureOptions(WINDOW, recall_rate=recalls), os.cpu_count() or 1, lambda _: None
     )
-
-
-if __name__ == "__main__":
-    print(main())  # noqa: T201 - run by hand

@@ -5,15 +5,11 @@ from __future__ import annotations
 import random
 import statistics
 import subprocess
-import sys
 import tempfile
 import tracemalloc
 from pathlib import Path
 
 from tests.benchmarks.timing import seconds
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-
 from tests.support.revert_rig import RevertRig
 
 FILES, FOLDERS = 2_000, 120
@@ -21,7 +17,6 @@ _ROUNDS = 3
 
 
 def main() -> list[tuple[str, float, str]]:
-    """Measure on this machine."""
     with tempfile.TemporaryDirectory() as folder:
         rounds = [_measure(Path(folder) / str(number)) for number in range(_ROUNDS)]
     copy, synced, plan, apply, memory = (statistics.median(column) for column in zip(*rounds, strict=True))
@@ -65,8 +60,3 @@ def _measure(folder: Path) -> tuple[float, float, float, float, float]:
     tracemalloc.stop()
     rig.database.close()
     return copy, synced, planned, applied, memory
-
-
-if __name__ == "__main__":
-    for row in main():
-        sys.stdout.write(f"{row}\n")

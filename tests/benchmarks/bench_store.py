@@ -35,6 +35,7 @@ from tests.benchmarks.store_rounds import (
     producers,
     repeated_puts,
     some,
+    tool_outputs,
     verified_reads,
 )
 from tests.support.store.builders import WORKSPACE
@@ -45,7 +46,6 @@ from tests.support.store.reference_databases import (
     ReferenceDatabase,
     open_reference_databases,
 )
-from tests.support.tool_outputs import tool_outputs
 
 ENTRIES = 10_000
 SLOWER_US = 2_000
@@ -117,7 +117,6 @@ async def measure(folder: Path) -> list[Figure]:
 
 
 async def measure_slowly(folder: Path) -> list[Figure]:
-    """Measure writes on a slow disk."""
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     others: list[ReferenceDatabase] = [RawLevelDb(folder / "raw"), ContentAddressedLevelDb(folder / "least")]
     try:

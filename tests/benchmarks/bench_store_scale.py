@@ -35,11 +35,11 @@ from tests.benchmarks.store_rounds import (
     durable_puts,
     repeated_puts,
     some,
+    tool_outputs,
     verified_reads,
 )
 from tests.support.store.builders import WORKSPACE, TickingClock
 from tests.support.store.reference_databases import ReferenceDatabase, open_reference_databases
-from tests.support.tool_outputs import tool_outputs
 
 SIZES = (10_000, 100_000, 1_000_000)
 LIMIT = 200
@@ -50,7 +50,6 @@ COLUMNS = "digest, created, size, tokens, tool, target, first_line"
 
 
 def short(number: int) -> Content:
-    """A content of a few hundred bytes."""
     data = b"%d " % number * 40
     return Content(digest_of(data), data, "read_file", f"src/app_{number % 997}.py", "import os", 100)
 
@@ -102,7 +101,6 @@ async def time_call(ask: Callable[[], object]) -> float:
 
 
 async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[Figure]:
-    """Pages, prefixes and openings."""
     opened = []
     for _ in range(9):
         before = time.perf_counter()
@@ -172,7 +170,6 @@ async def depth(store: LevelDbStore, entries: int) -> str:
 
 
 def resident() -> int:
-    """Return the resident bytes of this process."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -214,7 +211,6 @@ def memory(folder: Path) -> list[Figure]:
 
 
 def main(sizes: Sequence[int] = SIZES) -> list[Figure]:
-    """Name, value and target of each figure."""
     figures = []
     for entries in sizes:
         with tempfile.TemporaryDirectory(prefix="bench-store-scale-") as folder:

@@ -96,8 +96,3 @@ def _memory_mb() -> float:
     if statm.exists():
         return int(statm.read_text().split()[1]) * resource.getpagesize() / 1e6
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
-
-
-if __name__ == "__main__":
-    for figure in main():
-        print(*figure)  # noqa: T201 - run by hand

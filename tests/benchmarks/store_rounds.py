@@ -1,8 +1,9 @@
 """Rounds in which the store and other databases take turns on the same payloads, and the figures they give.
 
-Payloads are outputs of tools (tests/support/tool_outputs.py). All sides put the same bytes under the same
-keys and sync every write. The peers store the bytes unchanged, on the calling thread; the store hashes,
-packs, indexes and verifies them on its own threads. The minimum that its guarantees cost is measured too:
+Payloads are outputs of tools: code, search results, logs and listings, from what every Python has. All sides
+put the same bytes under the same keys and sync every write. The peers store the bytes unchanged, on the
+calling thread; the store hashes, packs, indexes and verifies them on its own threads. The minimum that its
+guarantees cost is measured too:
 "the least" does SHA-256, zstd and a put, nothing else, on the calling thread; "the least, awaited" asks
 another thread for the same, because the window's own must not wait for a disk.
 
@@ -13,10 +14,13 @@ both.
 from __future__ import annotations
 
 import asyncio
+import random
 import statistics
+import subprocess
+import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
@@ -29,7 +33,6 @@ from helix_desktop.store.opening import OpenFiles, open_files
 from helix_desktop.store.threads import LoopBridge, ReaderThreads
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.reference_databases import ReferenceDatabase
-from tests.support.tool_outputs import tool_outputs
 
 ROUNDS = 9
 PER_ROUND = 192
@@ -77,13 +80,11 @@ class AwaitedPeer:
         self._delivery = LoopBridge(asyncio.get_running_loop())
 
     async def write(self, outputs: list[Content], size: int) -> None:
-        """Synced writes of `size` values, each awaited."""
         for at in range(0, len(outputs), size):
             part = outputs[at : at + size]
             await self._threads.submit_async(self._delivery, partial(self._peer.write, part))
 
     async def read(self, outputs: list[Content]) -> None:
-        """Every payload, each awaited."""
         for output in outputs:
             await self._threads.submit_async(self._delivery, partial(self._peer.read, output.digest))
 
@@ -93,7 +94,6 @@ class AwaitedPeer:
             await self._threads.submit_async(self._delivery, partial(_hash, outputs[at : at + size]))
 
     def close(self) -> None:
-        """End the threads."""
         self._threads.close()
 
 
@@ -114,7 +114,6 @@ async def producers(store: LevelDbStore, outputs: list[Content], count: int = PR
 
 
 async def hashes(outputs: list[Content]) -> None:
-    """SHA-256 of every payload."""
     _hash(outputs)
 
 
@@ -129,7 +128,6 @@ async def peer_reads(peer: ReferenceDatabase, outputs: list[Content]) -> None:
 
 
 async def reads(store: LevelDbStore, outputs: list[Content]) -> None:
-    """Every payload, verified, one after the other."""
     for output in outputs:
         await store.get(output.digest)
 
@@ -253,3 +251,69 @@ async def verified_reads(
     awaited.close()
     await store.close()
     return figures
+
+
+STDLIB_DIR = Path(statistics.__file__).parent
+_LOG_MEDIAN, _LOG_SIGMA = 9.0, 1.2  # log-normal: half are below 8 KB, the mean is 15 KB
+_MIN_BYTES, _MAX_BYTES = 1024, 200_000
+
+
+@cache
+def _source_files() -> tuple[tuple[str, str], ...]:
+    paths = sorted(STDLIB_DIR.glob("*.py")) + sorted(STDLIB_DIR.glob("asyncio/*.py"))
+    return tuple(
+        (path.relative_to(STDLIB_DIR).as_posix(), path.read_text(encoding="utf-8")) for path in paths
+    )
+
+
+@cache
+def source_code() -> bytes:
+    return "\n".join(text for _, text in _source_files()).encode()
+
+
+@cache
+def search_results() -> bytes:
+    words = ("def ", "import ", "raise ", "self.")
+    lines = (
+        f"{name}:{number}:{line}"
+        for word in words
+        for name, text in _source_files()
+        for number, line in enumerate(text.splitlines(), 1)
+        if word in line
+    )
+    return "\n".join(lines).encode()
+
+
+@cache
+def build_log() -> bytes:
+    """Return a build log: the interpreter's own account of its imports."""
+    line = [
+        sys.executable,
+        "-v",
+        "-c",
+        "import asyncio, json, unittest, http.server, xml.dom.minidom, sqlite3",
+    ]
+    return subprocess.run(line, capture_output=True, check=True).stderr
+
+
+@cache
+def directory_listing() -> bytes:
+    """Names, sizes and times, as `ls -lR` prints them."""
+    rows = [
+        f"{path.stat().st_size:>9} {path.stat().st_mtime:.0f} {path}"
+        for path in sorted(STDLIB_DIR.rglob("*.py"))
+    ]
+    return "\n".join(rows).encode()
+
+
+def tool_outputs(seed: int) -> Iterator[bytes]:
+    """Endless outputs: half code, the rest search results, logs and listings; no two are the same."""
+    rng = random.Random(seed)
+    kinds = (source_code, search_results, build_log, directory_listing)
+    for number in range(10**9):
+        pool = rng.choices(kinds, (50, 25, 15, 10))[0]()
+        size = int(
+            min(_MAX_BYTES, len(pool) - 1, max(_MIN_BYTES, rng.lognormvariate(_LOG_MEDIAN, _LOG_SIGMA)))
+        )
+        at = rng.randrange(len(pool) - size)
+        yield b"$ read --call %d.%d\n" % (seed, number) + pool[at : at + size]

@@ -192,12 +192,14 @@ async def test_a_rule_for_the_file_keeps_it_without_a_question(tmp_path: Path) -
         assert _fsmonitor(rig.project) == "evil"
 
 
-@pytest.mark.parametrize("options", [("--mode", "auto"), ("--yes",)])
-async def test_run_takes_back_what_runs_by_itself_and_says_so(
-    tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    cli = Cli.create(tmp_path)
+@pytest.fixture
+def cli(cli: Cli) -> Cli:
     (cli.project / "plant.py").write_text(PLANT)
+    return cli
+
+
+@pytest.mark.parametrize("options", [("--mode", "auto"), ("--yes",)])
+async def test_run_takes_back_what_runs_by_itself_and_says_so(cli: Cli, options: tuple[str, ...]) -> None:
     async with _replies() as server:
         result = await cli.run_with_server(server.base_url, "Plant it", *options)
     assert result.code == 0, result
@@ -210,10 +212,8 @@ async def test_run_takes_back_what_runs_by_itself_and_says_so(
 
 
 async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command_line(
-    tmp_path: Path,
+    cli: Cli,
 ) -> None:
-    cli = Cli.create(tmp_path)
-    (cli.project / "plant.py").write_text(PLANT)
     async with _replies() as server:
         await cli.run_with_server(server.base_url, "Plant it", "--mode", "auto")
     listed = (await cli("changes", "list", "--workspace", "ws")).out.decode().splitlines()
@@ -253,9 +253,7 @@ async def test_what_was_taken_back_is_listed_counted_and_restored_on_the_command
     assert _fsmonitor(cli.project) == ""
 
 
-async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
-    (cli.project / "plant.py").write_text(PLANT)
+async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(cli: Cli) -> None:
     os.mkfifo(pipe := cli.project / "planted")
     command = "python3 plant.py && echo planted > planted && sleep 600"
     async with _replies(command) as server:
@@ -275,9 +273,7 @@ async def test_what_a_killed_run_planted_is_taken_out_before_the_next_and_named(
     assert not (cli.project / ".envrc").exists()
 
 
-async def test_run_names_on_standard_error_what_it_took_back_and_how_to_allow_it(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
-    (cli.project / "plant.py").write_text(PLANT)
+async def test_run_names_on_standard_error_what_it_took_back_and_how_to_allow_it(cli: Cli) -> None:
     async with _replies() as server:
         result = await cli.run("Plant it", "--yes", "--model", "local/small", "--base-url", server.base_url)
     assert result.code == 0, result

@@ -32,13 +32,11 @@ URL = "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture
-def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
-    """A data directory with one workspace, in which one turn was run."""
-    new_cli = Cli.create(tmp_path)
-    (new_cli.project / "a.txt").write_text("alpha")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("HELIX_DATA_DIR", str(new_cli.data))
-    return new_cli
+def cli(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> Cli:
+    (cli.project / "a.txt").write_text("alpha")
+    monkeypatch.chdir(cli.folder)
+    monkeypatch.setenv("HELIX_DATA_DIR", str(cli.data))
+    return cli
 
 
 Refuse = Callable[..., str]

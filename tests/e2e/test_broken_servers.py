@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
@@ -36,9 +34,8 @@ ENDS: dict[str, tuple[StreamedReply, str]] = {
 
 
 @pytest.mark.parametrize("name", ENDS)
-async def test_an_answer_that_is_not_whole_has_a_line_and_a_code(name: str, tmp_path: Path) -> None:
+async def test_an_answer_that_is_not_whole_has_a_line_and_a_code(name: str, cli: Cli) -> None:
     reply, words = ENDS[name]
-    cli = Cli.create(tmp_path)
     async with ChatServer(lambda _: reply) as server:
         result = await cli.run_with_server(server.base_url, "Go.")
     assert result.code == exit_codes.INCOMPLETE, result.err
@@ -49,9 +46,8 @@ async def test_an_answer_that_is_not_whole_has_a_line_and_a_code(name: str, tmp_
     assert events[-1].how == "done"
 
 
-async def test_a_malformed_call_is_asked_for_once_more(tmp_path: Path) -> None:
+async def test_a_malformed_call_is_asked_for_once_more(cli: Cli) -> None:
     malformed: Reply = StreamedReply(finish="MALFORMED_FUNCTION_CALL")
-    cli = Cli.create(tmp_path)
     async with ChatServer(replies_in_order(malformed, text_reply("Here."))) as server:
         result = await cli.run_with_server(server.base_url, "Go.")
         assert len(server.bodies) == 2
@@ -59,9 +55,8 @@ async def test_a_malformed_call_is_asked_for_once_more(tmp_path: Path) -> None:
     assert [line.event.text for line in result.lines if isinstance(line.event, AssistantSpoke)] == ["Here."]
 
 
-async def test_a_quota_in_a_stream_is_told_in_the_server_s_words_and_not_retried(tmp_path: Path) -> None:
+async def test_a_quota_in_a_stream_is_told_in_the_server_s_words_and_not_retried(cli: Cli) -> None:
     sent = StreamedReply(Raw(b'data: {"error": {"message": "the monthly quota is exhausted"}}\n\n'))
-    cli = Cli.create(tmp_path)
     async with ChatServer(lambda _: sent) as server:
         result = await cli.run_with_server(server.base_url, "Go.")
         assert len(server.bodies) == 1
@@ -76,9 +71,8 @@ CUT = StreamedReply(Text("Half of the"), Disconnect())
 
 @pytest.mark.parametrize("broken_off", [NO_END_MARK, CUT], ids=["closed", "cut"])
 async def test_the_text_of_an_answer_that_broke_off_is_not_in_the_output(
-    broken_off: StreamedReply, tmp_path: Path
+    broken_off: StreamedReply, cli: Cli
 ) -> None:
-    cli = Cli.create(tmp_path)
     async with ChatServer(replies_in_order(broken_off, text_reply("The whole answer."))) as server:
         target = ("--model", "local/small", "--base-url", server.base_url)
         plain = await cli.run("Go.", *target)
@@ -90,10 +84,9 @@ async def test_the_text_of_an_answer_that_broke_off_is_not_in_the_output(
     assert answers == ["The whole answer."]
 
 
-async def test_a_server_that_never_marks_the_end_of_its_answers_is_asked_twice_once(tmp_path: Path) -> None:
+async def test_a_server_that_never_marks_the_end_of_its_answers_is_asked_twice_once(cli: Cli) -> None:
     """Then it is known how it ends them. A call counts if it is whole; a text may be incomplete."""
     call = StreamedReply(Call("list_directory", "{}"), finish="", usage=None, send_done=False)
-    cli = Cli.create(tmp_path)
     async with ChatServer(replies_in_order(call, call, NO_END_MARK)) as server:
         result = await cli.run("Go.", "--model", "local/small", "--base-url", server.base_url)
         assert len(server.bodies) == 3
@@ -102,12 +95,11 @@ async def test_a_server_that_never_marks_the_end_of_its_answers_is_asked_twice_o
     assert result.err.count("May be incomplete: the server didn't mark the end of the answer.") == 1
 
 
-async def test_half_a_call_of_a_stream_without_an_end_never_runs(tmp_path: Path) -> None:
+async def test_half_a_call_of_a_stream_without_an_end_never_runs(cli: Cli) -> None:
     half = Delta(
         {"tool_calls": [{"index": 0, "id": "c", "function": {"name": "write_file", "arguments": '{"pa'}}]}
     )
     broken_off = StreamedReply(half, finish="", usage=None, send_done=False)
-    cli = Cli.create(tmp_path)
     replies = replies_in_order(broken_off, broken_off, broken_off, text_reply("Here."))
     async with ChatServer(replies) as server:
         result = await cli.run_with_server(server.base_url, "Go.")
@@ -115,10 +107,9 @@ async def test_half_a_call_of_a_stream_without_an_end_never_runs(tmp_path: Path)
     assert [line.event.calls for line in result.lines if isinstance(line.event, AssistantSpoke)] == [()]
 
 
-async def test_a_rate_limit_is_told_as_one_in_the_server_s_words(tmp_path: Path) -> None:
+async def test_a_rate_limit_is_told_as_one_in_the_server_s_words(cli: Cli) -> None:
     words = "Request too large for m: Limit 9000 tokens per min (TPM), Requested 90000.\u001b[2J"
     refusal = PlainReply(429, {"error": {"message": words, "code": "rate_limit_exceeded"}})
-    cli = Cli.create(tmp_path)
     (cli.project / "long.txt").write_text("A line of the file that is read.\n" * 900)
     read = StreamedReply(Call("read_file", '{"path": "long.txt"}'))
     replies = replies_in_order(
@@ -133,10 +124,9 @@ async def test_a_rate_limit_is_told_as_one_in_the_server_s_words(tmp_path: Path)
     assert "It is made smaller and sent again." in result.err
 
 
-async def test_a_rate_limit_below_what_can_be_left_out_promises_no_smaller_request(tmp_path: Path) -> None:
+async def test_a_rate_limit_below_what_can_be_left_out_promises_no_smaller_request(cli: Cli) -> None:
     words = "Request too large for m: Limit 10 tokens per min (TPM), Requested 90000."
     refusal = PlainReply(429, {"error": {"message": words, "code": "rate_limit_exceeded"}})
-    cli = Cli.create(tmp_path)
     async with ChatServer(lambda _: refusal) as server:
         result = await cli.run("Go.", "--model", "local/small", "--base-url", server.base_url)
         assert len(server.bodies) == 1

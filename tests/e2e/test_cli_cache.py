@@ -41,11 +41,10 @@ SECRET = "sk-live-Zq83hd02jfQ"
 
 
 @pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    new_cli = Cli.create(tmp_path)
-    (new_cli.project / "env.txt").write_text(f"PORT=1\nKEY={SECRET}\n")
-    (new_cli.project / "plain.txt").write_text("plain words\n")
-    return new_cli
+def cli(cli: Cli) -> Cli:
+    (cli.project / "env.txt").write_text(f"PORT=1\nKEY={SECRET}\n")
+    (cli.project / "plain.txt").write_text("plain words\n")
+    return cli
 
 
 async def run_turn(cli: Cli, *paths: str) -> None:
@@ -388,8 +387,7 @@ def test_a_backup_contains_every_workspace(here: InProcessCli, tmp_path: Path) -
     assert (code, "Nothing to back up" in err) == (2, True)
 
 
-async def test_all_of_it_works_with_a_running_owner(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
+async def test_all_of_it_works_with_a_running_owner(cli: Cli) -> None:
     data = DataDir(cli.data)
     data.ensure()
     registry = WorkspaceRegistry(data.workspaces_dir, TickingClock())

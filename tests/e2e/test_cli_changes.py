@@ -30,9 +30,8 @@ FILES = {"a.txt": "one\n\n\ntwo\n", "b.txt": "b\n", "tool.sh": "#!/bin/sh\n"}
 
 
 @pytest.fixture
-async def cli(tmp_path: Path) -> Cli:
+async def cli(cli: Cli, tmp_path: Path) -> Cli:
     """A project that two turns changed: a command in the first, a tool in the second."""
-    cli = Cli.create(tmp_path)
     for name, text in FILES.items():
         (cli.project / name).write_text(text)
     shutil.copytree(cli.project, tmp_path / "before")
@@ -154,8 +153,7 @@ async def test_a_run_that_goes_on_tells_the_model_what_was_reverted_between(cli:
     assert thanks[-1]["content"] == "Thanks"
 
 
-async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_bytes(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
+async def test_a_terminal_gets_no_control_or_direction_signs_and_a_program_all_bytes(cli: Cli) -> None:
     text = "\x1b]0;title\x07 \u202e x\x9b2J y\r\n"
     write = StreamedReply(Call("write_file", json.dumps({"path": "a.txt", "content": text}), id="call_1"))
     async with ChatServer(replies_in_order(text_reply(text), write, text_reply(text))) as server:

@@ -6,8 +6,6 @@ import json
 import os
 from pathlib import Path
 
-import pytest
-
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.session import BudgetSet, EffortChosen, ModeChanged, SessionRenamed
 from tests.support.cli_rig import Cli
@@ -23,12 +21,6 @@ from tests.support.model_servers.chat_server import (
 
 WRITE = StreamedReply(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
 RUN = StreamedReply(Call("run_command", '{"command": "touch ran.txt", "network": true}', id="r"))
-
-
-@pytest.fixture
-def cli(tmp_path: Path) -> Cli:
-    """Commands on an empty data directory and a small project."""
-    return Cli.create(tmp_path)
 
 
 def add_hostile_files(project: Path) -> None:
@@ -112,9 +104,8 @@ def three_reads(request: dict[str, list[dict[str, str]]]) -> StreamedReply:
     return StreamedReply(Text("Read."), usage=TokenCounts(900, 100))
 
 
-async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
+async def test_a_turn_ends_where_the_budget_does(cli: Cli) -> None:
     """It fails with what, why and what to do; with a larger one the session continues."""
-    cli = Cli.create(tmp_path)
     async with ChatServer(three_reads) as server:
         url = server.base_url
         first = await cli.run_with_server(url, "Go", "--budget-tokens", "2000", "--budget-usd", "0.5")
@@ -130,8 +121,7 @@ async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
         assert len(server.bodies) == 4
 
 
-async def test_an_effort_holds_for_the_session(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
+async def test_an_effort_holds_for_the_session(cli: Cli) -> None:
     async with ChatServer(lambda _: text_reply("Done.")) as server:
         first = await cli.run_with_server(server.base_url, "Go", "--effort", "high")
         again = await cli.run_with_server(server.base_url, "Go on", "--session", "last")
@@ -143,9 +133,8 @@ async def test_an_effort_holds_for_the_session(tmp_path: Path) -> None:
 OFFLINE_RUN = ("run", "--workspace", "ws", "--trust", "--model", "demo/offline", "--json", "--message")
 
 
-async def test_a_prompt_file_is_sent_and_what_is_no_command_is_refused(tmp_path: Path) -> None:
+async def test_a_prompt_file_is_sent_and_what_is_no_command_is_refused(cli: Cli) -> None:
     """With its arguments and the files that it mentions; of the workspace, and of the user."""
-    cli = Cli.create(tmp_path)
     (cli.project / "app.py").write_text("print(1)\n", encoding="utf-8")
     for folder, name, text in (
         (cli.project / ".agents" / "commands", "fix.md", "---\ndescription: Fix it\n---\nFix @$1.\n!ls\n"),

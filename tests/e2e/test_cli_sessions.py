@@ -26,9 +26,8 @@ GAUGE = ({"role": "user", "content": "Why does the gauge say 61 % at the end?"},
 
 
 @pytest.fixture
-async def cli(tmp_path: Path) -> Cli:
+async def two(cli: Cli, tmp_path: Path) -> Cli:
     """Two projects, `ws` and `other`, with a session each."""
-    cli = Cli.create(tmp_path)
     for name, messages in (("ws", LEXER), ("other", GAUGE)):
         (tmp_path / name).mkdir(exist_ok=True)
         lines = "".join(json.dumps(message) + "\n" for message in messages)
@@ -38,18 +37,18 @@ async def cli(tmp_path: Path) -> Cli:
     return cli
 
 
-async def test_it_finds_in_all_workspaces_and_its_ids_lead_on(cli: Cli) -> None:
-    found = (await cli("search", "end", "--json")).json
+async def test_it_finds_in_all_workspaces_and_its_ids_lead_on(two: Cli) -> None:
+    found = (await two("search", "end", "--json")).json
     assert {Path(session["path"]).name for session in found["sessions"]} == {"ws", "other"}
     assert (found["unindexed"], found["unsearched"], found["more"]) == (0, [], False)
-    (session,) = (await cli("search", "lexer", "--json")).json["sessions"]
+    (session,) = (await two("search", "lexer", "--json")).json["sessions"]
     kinds = {hit["kind"] for hit in session["hits"]}
     assert kinds == {"message", "output", "file"}
     (output,) = (hit for hit in session["hits"] if hit["kind"] == "output")
     assert "lexer.pos" in output["excerpt"]
-    shown = await cli("cache", "show", output["sha256"][:12], "--workspace", "ws")
+    shown = await two("cache", "show", output["sha256"][:12], "--workspace", "ws")
     assert b"def advance()" in shown.out
-    text = await cli("search", "lexer")
+    text = await two("search", "lexer")
     assert text.code == 0
     lines = text.out.decode().splitlines()
     assert lines[0].startswith(session["session"][:8])
@@ -57,42 +56,30 @@ async def test_it_finds_in_all_workspaces_and_its_ids_lead_on(cli: Cli) -> None:
     assert output["sha256"][:12] in text.out.decode()
 
 
-async def test_it_narrows_down(cli: Cli) -> None:
-    in_other = (await cli("search", "end", "--workspace", "other", "--json")).json["sessions"]
+async def test_it_narrows_down(two: Cli) -> None:
+    in_other = (await two("search", "end", "--workspace", "other", "--json")).json["sessions"]
     assert {Path(session["path"]).name for session in in_other} == {"other"}
-    files = (await cli("search", "lexer", "--kind", "file", "--json")).json["sessions"]
+    files = (await two("search", "lexer", "--kind", "file", "--json")).json["sessions"]
     assert [hit["excerpt"] for session in files for hit in session["hits"]] == ["src/lexer.py"]
-    both = (await cli("search", "lexer", "--kind", "file", "--kind", "output", "--json")).json["sessions"]
+    both = (await two("search", "lexer", "--kind", "file", "--kind", "output", "--json")).json["sessions"]
     assert {hit["kind"] for session in both for hit in session["hits"]} == {"file", "output"}
-    assert len((await cli("search", "end", "--limit", "1", "--json")).json["sessions"]) == 1
-    assert (await cli("search", "end", "--limit", "1", "--json")).json["more"]
+    assert len((await two("search", "end", "--limit", "1", "--json")).json["sessions"]) == 1
+    assert (await two("search", "end", "--limit", "1", "--json")).json["more"]
 
 
-async def test_nothing_found_and_what_cannot_be_searched_for(cli: Cli) -> None:
-    nothing = await cli("search", "zebra")
+async def test_nothing_found_and_what_cannot_be_searched_for(two: Cli) -> None:
+    nothing = await two("search", "zebra")
     assert (nothing.code, nothing.out) == (0, b"")
     assert nothing.err.startswith("No results.")
-    (await cli("search", "   ")).assert_refused(2, "empty")
-    (await cli("search", "x", "--kind", "thought")).err.index("thought")
-    (await cli("search", "x", "--workspace", "nowhere")).assert_refused(2, "nowhere")
-
-
-async def test_a_damaged_workspace_hides_no_other(cli: Cli) -> None:
-    (record,) = (
-        path
-        for path in (cli.data / "workspaces").iterdir()
-        if 'name = "other"' in (path / "workspace.toml").read_text(encoding="utf-8")
-    )
-    for file in (record / "store").glob("search.db*"):
-        file.write_bytes(b"not an index")
-    found = await cli("search", "end", "--json")
-    assert len(found.json["sessions"]) == 2, "a damaged index is made again"
+    (await two("search", "   ")).assert_refused(2, "empty")
+    (await two("search", "x", "--kind", "thought")).err.index("thought")
+    (await two("search", "x", "--workspace", "nowhere")).assert_refused(2, "nowhere")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is POSIX")
-async def test_words_are_bold_on_a_terminal_only(cli: Cli) -> None:
-    assert b"\x1b" not in (await cli("search", "lexer")).out
-    output = await cli.on_terminal("search", "lexer", NO_COLOR="")
+async def test_words_are_bold_on_a_terminal_only(two: Cli) -> None:
+    assert b"\x1b" not in (await two("search", "lexer")).out
+    output = await two.on_terminal("search", "lexer", NO_COLOR="")
     assert b"The \x1b[1mLEXER\x1b[22m loops" in output
 
 
@@ -115,7 +102,6 @@ def talk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], folder: Path, *words: str) -> tuple[int, str, str]:
-    """Run a command; return its code, output and errors."""
     code = main([words[0], "--data-dir", str(folder / "data"), *words[1:]])
     captured = capsys.readouterr()
     return code, captured.out, captured.err
@@ -146,8 +132,7 @@ def test_what_is_missing_is_said(talk: Path, tmp_path: Path, capsys: pytest.Capt
     assert (code, out, err) == (0, "", "No sessions of other agents found.\n")
 
 
-async def test_a_branch_is_made_listed_below_its_parent_and_continued(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
+async def test_a_branch_is_made_listed_below_its_parent_and_continued(cli: Cli) -> None:
     first = (await cli.run("What is in this folder?", "--json")).lines
     parent, answered = first[0].session, [line.seq for line in first][-1]
     await cli.run("And now?", "--session", parent)
@@ -176,9 +161,8 @@ async def test_a_branch_is_made_listed_below_its_parent_and_continued(tmp_path: 
         assert words in refused.err
 
 
-async def test_a_turn_starts_a_session_with_the_handover_of_another_one(tmp_path: Path) -> None:
+async def test_a_turn_starts_a_session_with_the_handover_of_another_one(cli: Cli) -> None:
     """As it would be now; what is no handover is refused with what to type."""
-    cli = Cli.create(tmp_path)
     first = (await cli.run("What is in this folder?", "--json")).lines[0].session
     ran = await cli.run("And now?", "--json", "--from-handover", first[:10])
     assert ran.code == 0, ran.err

@@ -99,7 +99,6 @@ async def stored(cli: Cli, session_id: str) -> list[RecordedEvent]:
 
 
 def unanswered(events: list[RecordedEvent]) -> set[str]:
-    """The calls that were made and have no answer."""
     call_ids = {
         call.id for event in events if isinstance(event.event, AssistantSpoke) for call in event.event.calls
     }
@@ -141,9 +140,8 @@ def names_only_places(complaints: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.timeout(1_200)
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-async def test_kill_9_loses_nothing_that_was_reported(tmp_path: Path) -> None:
+async def test_kill_9_loses_nothing_that_was_reported(cli: Cli) -> None:
     rng = random.Random(20)
-    cli = Cli.create(tmp_path)
     shutil.copytree(DEMO / "tidewatch", cli.project, dirs_exist_ok=True)
     asks = next(script for script in read_scripts(DEMO) if script.name == "tidewatch").user_messages
     reported: list[JsonLine] = []
@@ -195,7 +193,6 @@ class SlowModel:
         self.never, self.killed = asyncio.Event(), False
 
     def __call__(self, request: dict[str, Any]) -> Reply:
-        """Delegate, read, or answer."""
         messages = request["messages"]
         if self.killed:
             return text_reply("Going on.")
@@ -236,7 +233,6 @@ def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
 
 
 async def at_rest(conversation: Conversation) -> None:
-    """Wait until nothing runs and nothing waits."""
     idle = asyncio.Event()
     unsubscribe = conversation.session.on(Update, lambda _: idle.set())
     async with asyncio.timeout(COMMAND_TIMEOUT_S):

@@ -34,8 +34,7 @@ ACCEPT = {"Accept": "application/json, text/event-stream"}
 
 
 @pytest.fixture
-async def cli(tmp_path: Path) -> Cli:
-    cli = Cli.create(tmp_path)
+async def cli(cli: Cli) -> Cli:
     registry = WorkspaceRegistry(cli.data / "workspaces", wall_clock_ms)
     record = registry.add(cli.project)
     store = await open_store(registry.store_folder(record.id), record.id, as_owner=True)

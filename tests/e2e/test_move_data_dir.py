@@ -63,7 +63,6 @@ def data(tmp_path: Path) -> DataDir:
 
 
 def located(place: Path) -> DataDir:
-    """The data directory as a start finds it."""
     return DataDir.locate(place, {})
 
 

@@ -153,8 +153,7 @@ def test_a_policy_file_changes_what_is_sent(figures: Callable[..., Document], tm
     assert figures("--policy", str(own))["total"]["input_tokens"] > figures()["total"]["input_tokens"]
 
 
-async def test_a_table_without_json(recordings: list[str], tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
+async def test_a_table_without_json(recordings: list[str], cli: Cli) -> None:
     ran = await cli("replay", *recordings, recordings[0], "--policy", "Lean", "--window", "16000")
     assert ran.code == 0
     assert only_progress(ran.err)
@@ -168,8 +167,7 @@ async def test_a_table_without_json(recordings: list[str], tmp_path: Path) -> No
     assert not cli.data.exists()  # nothing of it is stored
 
 
-async def test_requests_that_cannot_be_made_are_named(recordings: list[str], tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
+async def test_requests_that_cannot_be_made_are_named(recordings: list[str], cli: Cli) -> None:
     ran = await cli("replay", recordings[0], "--policy", "off", "--window", "16000")
     assert ran.code == 0
     assert f"{recordings[0]}: request " in ran.err

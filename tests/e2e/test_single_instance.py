@@ -64,14 +64,12 @@ async def windows(cli: Cli, *words: str | Path, starts: int = 1) -> AsyncIterato
 
 
 def children_of(pid: int) -> list[int]:
-    """The living processes that a process started."""
     children = Path(f"/proc/{pid}/task/{pid}/children")
     return [int(pid) for pid in children.read_text().split()] if children.exists() else []
 
 
-async def test_a_data_directory_has_one_window(tmp_path: Path) -> None:
+async def test_a_data_directory_has_one_window(cli: Cli, tmp_path: Path) -> None:
     """One test for all of it: each window costs as much as a hundred commands."""
-    cli = Cli.create(tmp_path)
     for name in ("two", "three", "four"):
         (tmp_path / name).mkdir()
     async with windows(cli, "--workspace", "ws", starts=3) as started:

@@ -72,17 +72,15 @@ async def check_reads_and_exports(cli: Cli, out: Path, why: str) -> None:
     assert copies() == []
 
 
-async def test_a_full_disk(disk: Path, tmp_path: Path) -> None:
+async def test_a_full_disk(disk: Path, cli: Cli, tmp_path: Path) -> None:
     """Of which not a byte is left: what is stored is read from a copy on another one."""
-    cli = Cli.create(tmp_path)
     await write_session(cli)
     fill_disk(disk / "ballast")
     await check_reads_and_exports(cli, tmp_path, "No space left on device")
 
 
-async def test_a_disk_that_is_read_only(disk: Path, tmp_path: Path) -> None:
+async def test_a_disk_that_is_read_only(disk: Path, cli: Cli, tmp_path: Path) -> None:
     """Mounted so, or after an error of the disk; once it can be written again all goes on."""
-    cli = Cli.create(tmp_path)
     await write_session(cli)
     remount(disk, "ro")
     await check_reads_and_exports(cli, tmp_path, "Read-only file system")
@@ -92,9 +90,8 @@ async def test_a_disk_that_is_read_only(disk: Path, tmp_path: Path) -> None:
     assert "Opened for reading" not in sessions.err
 
 
-async def test_a_folder_that_may_only_be_read(tmp_path: Path) -> None:
+async def test_a_folder_that_may_only_be_read(cli: Cli, tmp_path: Path) -> None:
     """By its permissions, in a process that has no rights beyond them."""
-    cli = Cli.create(tmp_path)
     await write_session(cli)
     for path in (cli.data, *cli.data.rglob("*")):
         path.chmod(0o500 if path.is_dir() else 0o400)

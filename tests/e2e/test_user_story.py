@@ -102,7 +102,6 @@ def user(tmp_path: Path) -> Iterator[DesktopUser]:
 
 
 def command(user: DesktopUser, *words: str) -> Any:
-    """Run a command on the project beside the window and parse its JSON."""
     line = (*words, "--workspace", str(user.home / "project"), "--json")
     code, output, errors = run_forked(line, user.folder, user.environ, b"", headless_session.TIMEOUT_S)
     assert code == 0, errors
@@ -116,7 +115,6 @@ def session_facts(user: DesktopUser) -> str:
 
 
 def send(user: DesktopUser, message: str, messages: int) -> None:
-    """Type a message, send it, and wait until its answer is there."""
     user.click("text", "Message")
     user.type(message)
     user.keys("Return")
@@ -125,7 +123,6 @@ def send(user: DesktopUser, message: str, messages: int) -> None:
 
 
 def open_folder(user: DesktopUser) -> None:
-    """Open the project by its name in the dialog, and trust it."""
     user.keys("ctrl+o")
     user.see("text", "Directory:", inside="Open folder")
     user.type("project")
@@ -147,7 +144,6 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
 
 
 def recall_three_lines(user: DesktopUser) -> None:
-    """Select three lines of a cached output with the keyboard and send them again."""
     user.keys("ctrl+2")
     user.click("cell", "part2.txt")
     user.click("text", "Content", inside="Preview of part2.txt")
@@ -202,7 +198,6 @@ def handover_texts(user: DesktopUser) -> list[list[str]]:
 
 
 def undo(user: DesktopUser) -> None:
-    """Take the newest change of the handover back."""
     user.keys("ctrl+1", "ctrl+alt+z")
     user.see("push button", "Redo")
     assert command(user, "timeline")[0]["events"][-1]["event"]["kind"] == "undone"
@@ -228,7 +223,6 @@ def change_the_policy(user: DesktopUser) -> None:
 
 
 def exclude_a_row(user: DesktopUser) -> None:
-    """Exclude the agent's report from the next request, by the keyboard."""
     user.click("list item", "Now the report", inside="Next request")
     user.keys("Down", "x")
     user.click("push button", "Leave out", inside="out of the requests?")

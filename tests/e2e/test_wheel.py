@@ -35,7 +35,6 @@ def succeed(*command: str | Path, cwd: Path, **environ: str) -> str:
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from the checkout without touching it."""
     if not (ROOT / "README.md").exists():
         pytest.skip("the wheel's description is README.md, which is not there")
     out = tmp_path_factory.mktemp("wheel")
@@ -68,7 +67,6 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_contains_each_resource_once(wheel: Path) -> None:
-    """Fonts, icons, the vocabulary and licenses are inside the package, and nowhere twice."""
     names = zipfile.ZipFile(wheel).namelist()
     listed = subprocess.run(
         ["git", "ls-files", "resources"], cwd=ROOT, capture_output=True, text=True, check=True
@@ -81,7 +79,6 @@ def test_the_wheel_contains_each_resource_once(wheel: Path) -> None:
 
 
 def test_the_installed_package_finds_its_resources(installed: Path, tmp_path: Path) -> None:
-    """Outside the checkout, the resources are those inside the installed package."""
     ask = "from helix_desktop.config.paths import resources_dir; print(resources_dir())"
     resources = Path(succeed(installed / "python", "-c", ask, cwd=tmp_path).strip())
     assert resources.is_relative_to(installed.parent)
@@ -89,7 +86,6 @@ def test_the_installed_package_finds_its_resources(installed: Path, tmp_path: Pa
 
 
 def test_the_installed_command_checks_itself(installed: Path, tmp_path: Path) -> None:
-    """`helix-desktop self-check` ends well outside the checkout, and says so."""
     output = succeed(
         installed / "helix-desktop",
         "self-check",

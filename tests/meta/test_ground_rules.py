@@ -138,7 +138,6 @@ def test_no_keychain_answers() -> None:
 
 
 def test_data_goes_into_the_tests_own_folder(tmp_path: Path) -> None:
-    """Every test has a data directory of its own, which does not exist yet."""
     data = Path(os.environ["HELIX_DATA_DIR"])
     assert data.is_relative_to(tmp_path)
     assert not data.exists()
@@ -176,7 +175,6 @@ async def test_each_test_gets_a_new_qt_loop() -> None:
 
 
 async def test_other_coroutines_run_without_qt() -> None:
-    """Without the marker the loop is asyncio's own."""
     assert type(asyncio.get_running_loop()).__module__.startswith("asyncio")
 
 

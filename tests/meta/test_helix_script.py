@@ -143,7 +143,6 @@ def test_a_python_without_venv_is_named(tmp_path: Path) -> None:
 
 
 def test_an_unknown_command_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, the name quoted, no traceback."""
     assert commands.main(["walk"]) == 2
     assert capsys.readouterr().err == "helix: Unknown command: 'walk'. `./helix help` lists the commands.\n"
 
@@ -152,7 +151,6 @@ def test_an_unknown_command_is_refused_in_one_line(capsys: pytest.CaptureFixture
 def test_help_lists_every_command(
     arguments: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each command is listed with its purpose."""
     monkeypatch.chdir(ROOT)
     assert commands.main(arguments) == 0
     listed = re.findall(r"^  ([\w-]+) +(\w.+\.)$", capsys.readouterr().out, re.MULTILINE)
@@ -267,7 +265,6 @@ def test_the_systems_binding_is_linked_into_an_environment(tmp_path: Path) -> No
 
 
 def test_a_python_without_the_binding_is_reported(tmp_path: Path) -> None:
-    """The message names the Python."""
     bare = tmp_path / "python"
     bare.write_text("#!/bin/sh\necho '[]'\n", encoding="utf-8")
     bare.chmod(0o755)
@@ -342,7 +339,6 @@ def test_the_environment_of_another_checkout_is_left_alone(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("changed", ["requirements.txt", "requirements-dev.txt", "pyproject.toml"])
 def test_a_changed_lock_is_reinstalled(tmp_path: Path, changed: str) -> None:
-    """An installation from another lock does not count."""
     there = checkout(tmp_path)
     there.mark("test")
     (tmp_path / changed).write_text("changed", encoding="utf-8")
@@ -350,7 +346,6 @@ def test_a_changed_lock_is_reinstalled(tmp_path: Path, changed: str) -> None:
 
 
 def test_two_set_ups_run_one_after_the_other(tmp_path: Path) -> None:
-    """The second waits until the first is through."""
     order: list[str] = []
     entered = threading.Event()
 

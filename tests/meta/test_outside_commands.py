@@ -122,7 +122,6 @@ def test_an_option_that_its_command_does_not_read_is_named(
 
 
 def test_commands_and_options() -> None:
-    """Every command, and every argument with its type, its default and whether it is required."""
     commands = command_parsers("helix-desktop", build_parser())
     now = {name: dict(_arguments(command)) for name, command in commands}
     assert_matches_golden("commands", now, SCRIPTS)
@@ -175,7 +174,6 @@ def _value(kind: Callable[[str], object], sample: str) -> str | None:
 
 
 def test_mistakes_have_their_exit_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """The codes by name, and the code of some mistakes."""
     data = ("--data-dir", str(tmp_path / "data"))
     lines: dict[str, list[str]] = {
         "--version": ["--version"],
@@ -257,7 +255,6 @@ async def here(
 
 
 def test_documents_of_the_cache(here: InProcessCli) -> None:
-    """Every field that a command on the cache prints with --json."""
     digest = json.loads(here("cache", "list"))[0]["digest"]
     now = {
         "cache list": here.shape("cache", "list"),
@@ -282,7 +279,6 @@ def test_documents_of_the_cache(here: InProcessCli) -> None:
 
 
 def test_documents_of_bundled_software(here: InProcessCli) -> None:
-    """Every field that export, import, backup and move-data print, and the contents of an archive."""
     target = here.folder / "out.helix"
     now = {
         "cache export": here.shape("cache", "export", str(target)),
@@ -316,7 +312,6 @@ def _members(path: Path) -> dict[str, str]:
 
 
 def test_documents_of_other_commands(here: InProcessCli, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every field that run, licenses, replay and self-check print with --json."""
     lines = here("run", "--trust", "--message", "hello", "--model", "demo/offline")
     recording = [
         {"role": "system", "content": "You help."},
@@ -353,7 +348,6 @@ def _write_prompt_files(here: InProcessCli) -> None:
 
 
 def test_fields_of_documents() -> None:
-    """Every field in JSON documents, at any depth."""
     now = {name: fields_of_type(kind) for name, kind in PRINTED.items()}
     assert_matches_golden("documents_fields", now, SCRIPTS)
 
@@ -379,7 +373,6 @@ def _outcome(link: str) -> str:
 
 
 def test_variables_of_the_environment(tmp_path: Path) -> None:
-    """Each HELIX_ variable that the program and its packaging name, and those of providers' keys."""
     names = {
         folder: dict.fromkeys(sorted(_names_in(ROOT / folder)), "named")
         for folder in ("helix_desktop", "packaging")
@@ -401,7 +394,6 @@ def _names_in(folder: Path) -> set[str]:
 def test_the_program_starts_by_its_name_and_as_a_module(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The program by its name and as a module, and the version as text."""
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]
     assert list(scripts) == ["helix-desktop"]
     script = importlib.metadata.EntryPoint(

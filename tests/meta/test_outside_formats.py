@@ -143,7 +143,6 @@ def test_rows_of_the_file_history() -> None:
 
 
 def test_profiles_of_policies() -> None:
-    """The profiles by name, and the fields in which each differs from the default."""
     now = {
         name: {field: to_json(value) for field, value in policy_fields(policy).items()}
         | {field: to_json(getattr(policy, field)) for field in _unlike_default(policy)}
@@ -159,7 +158,6 @@ def _unlike_default(policy: ContextPolicy) -> list[str]:
 
 
 def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
-    """Where everything lies in the data directory, and in the folder of a store."""
     data = DataDir(tmp_path)
     store = {path.relative_to(tmp_path).as_posix(): "a file or folder" for path in _places_of_store(tmp_path)}
     now = {
@@ -200,7 +198,6 @@ def _places_of_store(folder: Path) -> list[Path]:
 
 
 async def test_items_of_the_keychain() -> None:
-    """Under which names keys of providers and secrets of MCP servers lie there."""
     keychain = MemoryKeychain()
     secrets = SecretStore({}, lambda: keychain)
     await secrets.set("openai", "a key")
@@ -214,14 +211,12 @@ async def test_items_of_the_keychain() -> None:
 
 
 def test_rows_of_the_store() -> None:
-    """The first bytes of each kind of row."""
     spans = {name: f"{first!r} to {end!r}" for name, (first, end) in LETTERS.items()}
     now = {"kinds of rows": spans, "single rows": {name: repr(key) for name, key in SINGLE_ROWS.items()}}
     assert_matches_golden("rows", now, "Stores")
 
 
 def test_a_layout_is_read_and_written_under_these_names(tmp_path: Path) -> None:
-    """Theme, text size and bytes by name, as an earlier version wrote them."""
     path = tmp_path / "window.toml"
     path.write_text('theme = "dark"\ntext_px = 15\ngeometry = "AQI="\n', encoding="utf-8")
     layout = WindowStateFile(path)
@@ -234,7 +229,6 @@ def test_a_layout_is_read_and_written_under_these_names(tmp_path: Path) -> None:
 
 
 def test_a_pointer_is_read_and_written_under_this_name(tmp_path: Path) -> None:
-    """A data directory that an earlier version moved is read where it is now."""
     (tmp_path / "moved.json").write_text(f'{{"to": "{(tmp_path / "new").as_posix()}"}}', encoding="utf-8")
     assert read_pointer(tmp_path) == tmp_path / "new"
     write_pointer(tmp_path, tmp_path / "newer")
@@ -251,7 +245,6 @@ def test_a_build_is_read_under_these_names(field: str, tmp_path: Path) -> None:
 
 
 def test_servers_that_people_paste() -> None:
-    """Which keys of other programs' settings are understood."""
     now = {text: _texts_by_name(text) for text in PASTED}
     assert_matches_golden("pasted_servers", now, "Settings of other programs that people paste")
 
@@ -276,7 +269,6 @@ def _items(draft: object) -> list[tuple[str, str]]:
 
 
 def test_files_in_packages() -> None:
-    """The folders of resources, the prompts with the places that are filled in, and the list of terms."""
     root = resources_dir()
     terms = tomllib.loads((root / TERMS_FOLDER / TERMS_LIST).read_text(encoding="utf-8"))
     project = tomllib.loads((root.parent / "pyproject.toml").read_text(encoding="utf-8"))

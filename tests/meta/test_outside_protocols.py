@@ -76,7 +76,6 @@ TOOLS_OF_SERVERS = (("files", "read"), ("a-b", "get.it"), ("files", "x" * 80), (
 
 
 def test_calls_between_processes() -> None:
-    """Each call by its name on the wire: its arguments in order, and its result."""
     now: dict[str, Rows] = {}
     for name, call in METHODS.items():
         now[name] = {f"argument {place}": text for place, text in fields_of_type(call.args_type).items()} | {
@@ -87,7 +86,6 @@ def test_calls_between_processes() -> None:
 
 
 def test_frames_between_processes() -> None:
-    """Handshake, requests and answers, and the head before them."""
     now = {name: fields_of_type(kind) for name, kind in WIRE.items()}
     now["a frame"] = {
         "version": str(PROTOCOL_VERSION),
@@ -100,7 +98,6 @@ def test_frames_between_processes() -> None:
 
 
 def test_errors_between_processes() -> None:
-    """Each kind of error by its name on the wire, and the kind as which the other side reads it."""
     classes = [value for value in vars(errors).values() if isinstance(value, type)]
     kinds = [kind for kind in classes if issubclass(kind, HelixError)]
     names = sorted({_name_on_the_wire(kind) for kind in kinds} | {to_rpc_error(ValueError("x")).kind})
@@ -126,7 +123,6 @@ def _read(name: str) -> str:
 
 
 def test_tools_of_the_agent(tmp_path: Path) -> None:
-    """Every tool that a model can call: its name, and the schema of its arguments."""
     toolbox = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
     text = (DESCRIPTIONS / "delegate.md").read_text(encoding="utf-8")
     specs = [*toolbox.specs, delegate_spec(*parse_description(text))]
@@ -149,19 +145,15 @@ def _schema(schema: dict[str, Any], path: str = "") -> Rows:
 
 
 class _ListedTools:
-    """The tools of a cache, listed and never run."""
-
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         return cache_tool_specs(DESCRIPTIONS)
 
     async def run(self, call: ToolCall) -> ToolResult:
-        """Refuse: nothing is called here."""
         raise HelixError(verbatim(f"{call.name} is not called here."))
 
 
 async def test_tools_that_are_served() -> None:
-    """What the MCP server reports about itself and its tools."""
     async with Client(cache_server(_ListedTools(), "proj", "1.0")) as client:
         assert client.server_info is not None
         server = {"name": client.server_info.name, "title": str(client.server_info.title)}
@@ -177,7 +169,6 @@ class _Reader(io.StringIO):
     """A reader of standard output that ends the server after the first line."""
 
     def flush(self) -> None:
-        """Cancel the server, as a signal does."""
         with contextlib.suppress(RuntimeError):  # no loop runs any more
             for task in asyncio.all_tasks():
                 task.cancel()

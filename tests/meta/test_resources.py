@@ -19,7 +19,6 @@ FONTS = {"Inter": {400, 500, 600, 700}, "JetBrains Mono": {400, 500, 700}}
 
 @pytest.mark.parametrize("family", FONTS)
 def test_each_family_has_its_weights(family: str, qapp: QApplication) -> None:
-    """Qt finds one family of each name, and provides each requested weight."""
     for file in sorted((resources_dir() / "fonts").glob("*.ttf")):
         assert QFontDatabase.addApplicationFont(str(file)) >= 0, file.name
     for weight in FONTS[family]:
@@ -33,7 +32,6 @@ def test_each_family_has_its_weights(family: str, qapp: QApplication) -> None:
 
 
 def test_every_icon_draws(qapp: QApplication) -> None:
-    """Each icon is an SVG that Qt can render, without external references and scripts."""
     icons = sorted((resources_dir() / "icons").glob("*.svg"))
     assert len(icons) > 90
     for icon in icons:
@@ -42,7 +40,6 @@ def test_every_icon_draws(qapp: QApplication) -> None:
 
 
 def test_every_icon_is_named_in_the_code() -> None:
-    """No icon ships that nothing shows."""
     package = Path(helix_desktop.__file__).parent
     code = "".join(file.read_text(encoding="utf-8") for file in package.rglob("*.py"))
     icons = {icon.stem for icon in (resources_dir() / "icons").glob("*.svg")}
@@ -57,7 +54,6 @@ def test_tinted_icons_follow_the_text_color() -> None:
 
 
 def test_every_folder_of_bundled_things_is_licensed() -> None:
-    """Each is listed, with an existing text."""
     folder = resources_dir() / "licenses"
     parts = tomllib.loads((folder / "parts.toml").read_text(encoding="utf-8"))["part"]
     for kind in ("fonts/Inter-", "fonts/JetBrainsMono-", "icons/", "tokenizers/"):
@@ -66,6 +62,5 @@ def test_every_folder_of_bundled_things_is_licensed() -> None:
 
 
 def test_fonts_are_those_that_are_licensed() -> None:
-    """No font is missing in the list."""
     names = {file.name for file in (resources_dir() / "fonts").iterdir()}
     assert {Path(name).stem.partition("-")[0] for name in names} == {"Inter", "JetBrainsMono"}

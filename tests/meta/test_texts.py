@@ -50,7 +50,6 @@ def test_the_source_catalog_follows_the_code(tmp_path: Path) -> None:
     ],
 )
 def test_a_call_that_no_catalog_can_hold_is_found(code: str, why: str) -> None:
-    """Sums, f-strings, missing facts and plurals without a number cannot be translated."""
     _, problems = extract([_module(code)])
     assert [why in problem.why for problem in problems] == ([True] if why else [])
 
@@ -67,7 +66,6 @@ def test_a_call_that_no_catalog_can_hold_is_found(code: str, why: str) -> None:
     ],
 )
 def test_a_text_outside_the_catalog_is_found(code: str) -> None:
-    """Wherever a literal that a user may read stands, it is seen."""
     assert len(outside_the_catalog([_module(code)])) == 1
 
 
@@ -94,7 +92,6 @@ def test_what_no_user_reads_is_left_alone(code: str) -> None:
 
 
 def test_forbidden_words_are_found() -> None:
-    """With the word to write instead."""
     entries, _ = extract([_module('tr("The store was mended.")')])
     assert [problem.why for problem in forbidden_words(entries)] == [
         "'mended' in 'The store was mended.': write 'repair'"
@@ -102,7 +99,6 @@ def test_forbidden_words_are_found() -> None:
 
 
 def test_a_catalog_keeps_translations_and_drops_what_is_gone(tmp_path: Path) -> None:
-    """Reading a catalog and writing it again loses nothing that the code still has."""
     entries, _ = extract([_module('tr("Restore")\ntr.plural(n, "%n entry", "%n entries")')])
     path = tmp_path / "helix_de.ts"
     forms = {"Restore": ("Wiederherstellen",), "%n entries": ("%n Eintrag", "%n Einträge")}

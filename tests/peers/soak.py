@@ -26,7 +26,6 @@ _COLUMNS = ("turn", "RSS MiB", "own MiB", "held MiB", "tasks", "threads", "child
 
 
 def main() -> int:
-    """Run it and print the report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--turns", type=int, default=2_000)
     parser.add_argument("--per-session", type=int, default=100)

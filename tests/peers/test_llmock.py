@@ -59,7 +59,6 @@ def dialect(request: pytest.FixtureRequest) -> DialectName:
 
 @pytest.fixture
 async def rig(server: LlMock, tmp_path: Path, dialect: DialectName) -> AsyncIterator[PeerRig]:
-    """A conversation with that server, in a folder with two files."""
     async with at_work(server, tmp_path, dialect) as working:
         server.reset()
         yield working
@@ -84,12 +83,10 @@ async def at_work(
 
 
 def cut(kind: str, after: int, **more: Any) -> Behavior:
-    """A stream that breaks after some pieces."""
     return {"type": "stream_fault", "kind": kind, "after_chunks": after, **more}
 
 
 def failure(status: int, **more: Any) -> Behavior:
-    """A request that is answered with an HTTP error."""
     return {"type": "fail", "status": status, **more}
 
 
@@ -107,7 +104,6 @@ async def ask(
 
 
 def reply_texts(rig: PeerRig) -> list[str]:
-    """Return the agent's recorded answers."""
     return [event.text for event in rig.events(AssistantSpoke)]
 
 

@@ -202,8 +202,6 @@ async def answer_to(dialect: DialectName, raw: bytes) -> Any:
 
 
 class RepliesHttp(CannedHttp):
-    """Gives each reply once, in order."""
-
     def __init__(self, *replies: bytes) -> None:
         super().__init__([])
         self._replies = iter(replies)

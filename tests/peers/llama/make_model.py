@@ -64,7 +64,6 @@ class Vocabulary:
         self.follows: dict[int, int] = {}
 
     def add(self, name: str, kind: gguf.TokenType = OWN) -> int:
-        """A new token's number."""
         self.names.append(name)
         self.kinds.append(kind)
         return len(self.names) - 1
@@ -86,7 +85,6 @@ def _byte_label(byte: int) -> str:
 
 
 def write(path: str, calls: list[dict[str, object]], text: str) -> None:
-    """Write the file."""
     words = Vocabulary()
     start, _ = words.add("<|endoftext|>", CONTROL), words.add("<|im_start|>", CONTROL)
     end, does, says = (words.add(name, CONTROL) for name in ("<|im_end|>", "<|does|>", "<|says|>"))

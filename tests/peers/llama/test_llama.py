@@ -47,7 +47,6 @@ def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def llama(model_file: Path, folder: Path, context: int) -> Iterator[PeerServer]:
-    """A llama.cpp server with a window of so many tokens."""
     serve = [str(PEERS.python), str(HERE / "serve.py"), str(model_file), str(context), KEY]
     with run_peer(serve, folder / "llama.log") as running:
         yield running
@@ -55,7 +54,6 @@ def llama(model_file: Path, folder: Path, context: int) -> Iterator[PeerServer]:
 
 @pytest.fixture(scope="module")
 def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeerServer]:
-    """A server with a window large enough."""
     with llama(model_file, tmp_path_factory.mktemp("llama"), ROOMY) as running:
         yield running
 

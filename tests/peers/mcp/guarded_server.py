@@ -14,8 +14,6 @@ from mcp.server.mcpserver import MCPServer
 
 
 class Introspection:
-    """Asks the authorization server what a token is good for."""
-
     def __init__(self, issuer: str, secret: str) -> None:
         self._url, self._secret = f"{issuer}/token/introspection", secret
 

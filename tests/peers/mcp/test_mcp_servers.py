@@ -45,7 +45,6 @@ def make_history(folder: Path) -> None:
 
 @pytest.mark.needs_peer(package=EVERYTHING)
 async def test_all_kinds_of_results_of_the_reference_server_arrive(rig: McpRig) -> None:
-    """Text, images, progress, structured content and resources of the reference server arrive."""
     await rig.start_servers(npm("every", EVERYTHING))
     actor = rig.actor("every")
     assert actor.status.state == "ready", actor.stderr_log.text
@@ -92,7 +91,6 @@ async def test_what_the_reference_server_asks_is_answered(rig: McpRig) -> None:
 
 @pytest.mark.needs_peer(package=EVERYTHING)
 async def test_prompts_and_resources_of_the_reference_server_are_read(rig: McpRig) -> None:
-    """A prompt with arguments, one with a resource in it, and a resource."""
     await rig.start_servers(npm("every", EVERYTHING))
     await rig.wait_until(lambda: bool(rig.hub.resources))
     actor, prompts = rig.actor("every"), {prompt.command: prompt for prompt in rig.hub.prompts}
@@ -108,7 +106,6 @@ async def test_prompts_and_resources_of_the_reference_server_are_read(rig: McpRi
 
 @pytest.mark.needs_peer(package=FILES)
 async def test_the_filesystem_server_reads_allowed_paths_only(rig: McpRig, tmp_path: Path) -> None:
-    """It reads allowed paths and refuses the rest; both results are labeled correctly."""
     (tmp_path / "note.txt").write_text("A note.", encoding="utf-8")
     await rig.start_servers(npm("files", FILES, str(tmp_path)))
     assert "A note." in await rig.call_text("mcp__files__read_text_file", path=str(tmp_path / "note.txt"))

@@ -154,7 +154,6 @@ async def test_an_answer_with_another_state_is_not_taken(rig: Rig) -> None:
 
 
 async def revoke(issuer: str, sign_in: SignIn) -> None:
-    """Take back all tokens of a sign-in."""
     async with httpx2.AsyncClient() as client:
         form = {"token": sign_in.refresh_token, "client_id": sign_in.client_id}
         (await client.post(f"{issuer}/token/revocation", data=form)).raise_for_status()

@@ -1,8 +1,7 @@
-"""The rules of the dialects' references for a request's messages, written down independently of the code."""
+"""The rules of two dialects' references for a request's messages, written down independently of the code."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -60,26 +59,6 @@ def _block_problems(blocks: Sequence[Mapping[str, Any]]) -> list[str]:
         if block["type"] == "tool_result" and not block["content"]:
             problems.append("an empty result")
     return problems
-
-
-def chat_problems(body: Mapping[str, Any]) -> list[str]:
-    problems = [f"{key} is sent" for key in _SAMPLING & set(body)]
-    open_calls: list[str] = []
-    for number, message in enumerate(body["messages"]):
-        role, content = message["role"], message["content"]
-        if (role == "tool") != bool(open_calls):
-            problems.append(f"message {number} is the {role}'s while {open_calls} wait")
-        if role == "tool" and open_calls and message["tool_call_id"] != open_calls.pop(0):
-            problems.append(f"message {number} answers {message['tool_call_id']}")
-        calls = message.get("tool_calls", [])
-        if (not content and not calls) or content == "":
-            problems.append(f"message {number} is empty")
-        if any(call["type"] != "function" for call in calls):
-            problems.append(f"message {number} calls no function")
-        if any(not isinstance(json.loads(call["function"]["arguments"]), dict) for call in calls):
-            problems.append(f"message {number} has arguments that are no object")
-        open_calls += [call["id"] for call in calls]
-    return [*problems, *(f"{call_id} has no answer" for call_id in open_calls)]
 
 
 def responses_problems(body: Mapping[str, Any]) -> list[str]:

@@ -34,7 +34,6 @@ def text_printer(as_json: bool = False, transcript: Transcript | None = None) ->
 def test_background_work_beyond_the_budget_is_reported(
     as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Report tokens, money, the fallback and the remedy, next to the answer."""
     spend_request = SpendRequest("handover", CostEstimate(312_000, None, model="box/small"), 100_000)
     text_printer(as_json).on_update("s", SpendDecided(spend_request, allowed=False))
     captured = capsys.readouterr()
@@ -44,7 +43,6 @@ def test_background_work_beyond_the_budget_is_reported(
 
 
 def test_background_work_within_the_budget_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    """Report it with its price."""
     spend_request = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
     text_printer().on_update("s", SpendDecided(spend_request, allowed=True))
     assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err

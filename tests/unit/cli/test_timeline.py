@@ -118,7 +118,6 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
 
 
 def test_reflections_and_observations_are_distinguished() -> None:
-    """When they are generated, and when they are placed."""
     observed = ObservationsMade(0, 3, (), (), "", "", 0, 40, 300, 5, "lab/m")
     refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
     placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
@@ -134,7 +133,6 @@ def test_reflections_and_observations_are_distinguished() -> None:
 
 
 def test_sweeps_and_folds_are_described() -> None:
-    """A sweep with its reason, a note with its kind."""
     fold = FoldMade(0, 9, "", 10, "", 0, 4, 900)
     assert lines(
         SweepMade((2,), 70, SweepReason.BATCH),

@@ -29,7 +29,6 @@ NEEDS = Needs({"libc.so.6": "x", "libm.so.6": "x", "libEGL.so.1": "y", "libstdc+
 
 
 def test_a_deb_depends_on_the_packages_of_its_libraries() -> None:
-    """Each package once, with the version that first had the newest symbols."""
     assert depends(NEEDS) == ["libc6 (>= 2.35)", "libegl1", "libstdc++6 (>= 11)"]
 
 
@@ -40,7 +39,6 @@ def test_newer_symbols_need_a_known_version() -> None:
 
 
 def test_an_rpm_requires_libraries_and_symbols_by_their_names() -> None:
-    """As every RPM distribution calls them."""
     requirements = requires(NEEDS)
     assert "libEGL.so.1()(64bit)" in requirements
     assert f"libc.so.6(GLIBC_{NEWEST['GLIBC']})(64bit)" in requirements
@@ -54,7 +52,6 @@ def desktop_entry() -> configparser.SectionProxy:
 
 
 def test_links_and_exported_workspaces_open_the_app() -> None:
-    """The menu entry accepts the file type by its name, and files of that type end as exports do."""
     entry = desktop_entry()
     assert entry["Exec"] == "helix-desktop %u"
     assert entry["MimeType"] == "x-scheme-handler/helix;application/x-helix-workspace;"
@@ -70,7 +67,6 @@ def test_links_and_exported_workspaces_open_the_app() -> None:
 
 
 def test_the_metainfo_shows_shipped_images() -> None:
-    """Each image that it names is one that the package has, and the project too."""
     info = ET.parse(LINUX / f"{share.ID}.metainfo.xml").getroot()
     image_names = [str(image.text).rpartition("/")[2] for image in info.iter("image")]
     assert tuple(image_names) == share.PICTURES
@@ -80,7 +76,6 @@ def test_the_metainfo_shows_shipped_images() -> None:
 
 
 def test_the_man_page_documents_every_command_and_option() -> None:
-    """All public ones are there, and those hidden from help are not."""
     page = manual("1.2.3", "2026-11-20")
     plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fI", "").replace("\\fR", "")
     documented = list(commands(build_parser()))
@@ -96,7 +91,6 @@ def test_the_man_page_documents_every_command_and_option() -> None:
 
 
 def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
-    """The app, each distribution with its license, each system library with the place of its text."""
     folder = tmp_path / "Tiny_Part-1.0.dist-info"
     folder.mkdir()
     metadata = (
@@ -117,14 +111,12 @@ def test_the_copyright_file_names_every_part(tmp_path: Path) -> None:
 
 
 def test_only_an_appimage_runtime_is_prepended(tmp_path: Path) -> None:
-    """Anything else would be a file that does not start."""
     (tmp_path / "runtime").write_bytes(b"\x7fELF" + bytes(60))
     with pytest.raises(SetupFailed, match="must be an AppImage runtime"):
         _join(tmp_path, tmp_path / "runtime", tmp_path / "squashfs")
 
 
 def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 2, and the list of existing ones."""
     assert package.main(ROOT, ["walk"]) == 2
     message = capsys.readouterr().err
     assert "Unknown target: 'walk'" in message
@@ -132,7 +124,6 @@ def test_an_unknown_target_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_module_missing_from_a_checkout_is_named() -> None:
-    """One line with the file, no traceback; an error inside a module is not mistaken for that."""
     with pytest.raises(SetupFailed, match=r"packaging/nowhere/build\.py is missing"):
         package.Target("nothing", "nowhere.build").build()
 
@@ -140,8 +131,6 @@ def test_a_module_missing_from_a_checkout_is_named() -> None:
 def test_the_build_continues_after_a_skipped_target(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A skipped target is reported with the reason and is no failure; a failed one is."""
-
     def cannot(root: Path, args: object) -> int:
         raise NotHere("no squashfs here")
 

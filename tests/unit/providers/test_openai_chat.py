@@ -205,80 +205,68 @@ def test_arguments_in_any_pieces_and_parallel_calls(
 A, B = '{"p": "a"}', '{"p": "b"}'
 
 
-@pytest.mark.parametrize(
-    ("pieces", "expected"),
-    [
-        pytest.param(
-            [piece(0, "x", "read", A), piece(0, "y", "read", B)],
-            [("x", "read", A), ("y", "read", B)],
-            id="every index is 0",
-        ),
-        pytest.param(
-            [piece(None, "x", "read", A), piece(None, "y", "read", B)],
-            [("x", "read", A), ("y", "read", B)],
-            id="no index",
-        ),
-        pytest.param(
-            [piece(None, None, "read", A), piece(None, None, "read", B)],
-            [("new_0", "read", A), ("new_1", "read", B)],
-            id="no index and no id",
-        ),
-        pytest.param(
-            [piece(None, "", "read", '{"p"'), piece(None, "", "", ': "a"}'), piece(None, "", "list", "{}")],
-            [("new_0", "read", A), ("new_1", "list", "{}")],
-            id="empty id and name",
-        ),
-        pytest.param(
-            [piece(0, "x", "read", A), piece(1, None, "read", B)],
-            [("x", "read", A), ("new_0", "read", B)],
-            id="an id for the first only",
-        ),
-        pytest.param(
-            [piece(3, "x", "read", ""), piece(0, None, None, '{"p": '), piece(0, None, None, '"a"}')],
-            [("x", "read", A)],
-            id="another index for the arguments",
-        ),
-        pytest.param(
-            [piece(0, "x", "read", '{"p": '), piece(0, "x", "read", '"a"}')],
-            [("x", "read", A)],
-            id="id and name with every piece",
-        ),
-        pytest.param(
-            [piece(0, "x", "read", A), piece(1, "x", "list", "{}")],
-            [("x", "read", A), ("new_0", "list", "{}")],
-            id="one id for two",
-        ),
-        pytest.param(
-            [piece(0, "x", "read", ""), *(piece(0, f"y{n}", "", part) for n, part in enumerate(A))],
-            [("x", "read", A)],
-            id="an id of its own in every piece",
-        ),
-        pytest.param(
-            [piece(0, f"y{n}", "read", part) for n, part in enumerate((A[:3], A[3:]))],
-            [("y0", "read", A)],
-            id="an id of its own and the name in every piece",
-        ),
-        pytest.param(
-            [piece(0, "x", "re", ""), piece(0, None, "ad", ""), piece(0, None, None, A)],
-            [("x", "read", A)],
-            id="a name in pieces",
-        ),
-        pytest.param(
-            [piece(0, "x", "re", ""), piece(0, "x", "read", ""), piece(0, "x", None, A)],
-            [("x", "read", A)],
-            id="a name that grows",
-        ),
-        pytest.param(
-            [piece(0, "x", "read", A), piece(1, "y", "", B)],
-            [("x", "read", A), ("y", "unnamed_call", B)],
-            id="one without a name",
-        ),
-        pytest.param([piece(0, "x", "now", "")], [("x", "now", "{}")], id="no arguments"),
-        pytest.param([piece(0, "x", "read", {"p": "a"})], [("x", "read", '{"p":"a"}')], id="an object"),
-        pytest.param([piece(0, "x", "read", '{"p": ')], [("x", "read", '{"p": ')], id="malformed"),
-    ],
-)
-def test_variants_of_servers(pieces: list[Piece], expected: list[tuple[str, str, str]]) -> None:
+VARIANTS: dict[str, tuple[list[Piece], list[tuple[str, str, str]]]] = {
+    "every index is 0": (
+        [piece(0, "x", "read", A), piece(0, "y", "read", B)],
+        [("x", "read", A), ("y", "read", B)],
+    ),
+    "no index": (
+        [piece(None, "x", "read", A), piece(None, "y", "read", B)],
+        [("x", "read", A), ("y", "read", B)],
+    ),
+    "no index and no id": (
+        [piece(None, None, "read", A), piece(None, None, "read", B)],
+        [("new_0", "read", A), ("new_1", "read", B)],
+    ),
+    "empty id and name": (
+        [piece(None, "", "read", '{"p"'), piece(None, "", "", ': "a"}'), piece(None, "", "list", "{}")],
+        [("new_0", "read", A), ("new_1", "list", "{}")],
+    ),
+    "an id for the first only": (
+        [piece(0, "x", "read", A), piece(1, None, "read", B)],
+        [("x", "read", A), ("new_0", "read", B)],
+    ),
+    "another index for the arguments": (
+        [piece(3, "x", "read", ""), piece(0, None, None, '{"p": '), piece(0, None, None, '"a"}')],
+        [("x", "read", A)],
+    ),
+    "id and name with every piece": (
+        [piece(0, "x", "read", '{"p": '), piece(0, "x", "read", '"a"}')],
+        [("x", "read", A)],
+    ),
+    "one id for two": (
+        [piece(0, "x", "read", A), piece(1, "x", "list", "{}")],
+        [("x", "read", A), ("new_0", "list", "{}")],
+    ),
+    "an id of its own in every piece": (
+        [piece(0, "x", "read", ""), *(piece(0, f"y{n}", "", part) for n, part in enumerate(A))],
+        [("x", "read", A)],
+    ),
+    "an id of its own and the name in every piece": (
+        [piece(0, f"y{n}", "read", part) for n, part in enumerate((A[:3], A[3:]))],
+        [("y0", "read", A)],
+    ),
+    "a name in pieces": (
+        [piece(0, "x", "re", ""), piece(0, None, "ad", ""), piece(0, None, None, A)],
+        [("x", "read", A)],
+    ),
+    "a name that grows": (
+        [piece(0, "x", "re", ""), piece(0, "x", "read", ""), piece(0, "x", None, A)],
+        [("x", "read", A)],
+    ),
+    "one without a name": (
+        [piece(0, "x", "read", A), piece(1, "y", "", B)],
+        [("x", "read", A), ("y", "unnamed_call", B)],
+    ),
+    "no arguments": ([piece(0, "x", "now", "")], [("x", "now", "{}")]),
+    "an object": ([piece(0, "x", "read", {"p": "a"})], [("x", "read", '{"p":"a"}')]),
+    "malformed": ([piece(0, "x", "read", '{"p": ')], [("x", "read", '{"p": ')]),
+}
+
+
+@for_each("name", VARIANTS)
+def test_variants_of_servers(name: str) -> None:
+    pieces, expected = VARIANTS[name]
     assert calls(*pieces) == expected
 
 

@@ -20,7 +20,8 @@ from helix_desktop.providers.openai_chat import request_body as chat_body
 from helix_desktop.providers.openai_responses import request_body as responses_body
 from tests.support.histories import SessionSimulator, histories
 from tests.support.image_bytes import image_and_bytes
-from tests.support.model_servers.request_rules import anthropic_problems, chat_problems, responses_problems
+from tests.support.loop_rig import lint_wire
+from tests.support.model_servers.request_rules import anthropic_problems, responses_problems
 from tests.support.model_servers.signed_thinking import strip_cache_breakpoints
 from tests.support.verbatim_messages import sampled_requests
 
@@ -86,7 +87,7 @@ def test_requests_to_anthropic_are_valid(simulator: SessionSimulator, thoughts: 
 @given(histories())
 def test_requests_to_chat_completions_are_valid(simulator: SessionSimulator) -> None:
     for request in sampled_requests(simulator, "openai-chat", INFO):
-        assert chat_problems(json.loads(chat_body(INFO, request))) == []
+        assert lint_wire(json.loads(chat_body(INFO, request))["messages"]) == []
 
 
 @given(histories(), st.booleans())

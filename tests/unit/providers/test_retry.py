@@ -74,7 +74,6 @@ def test_a_requested_wait_is_respected() -> None:
 
 
 def waits(outage: RetryState, requested_s: float | None = None) -> list[float]:
-    """Return the waits until the time is up."""
     return list(iter(partial(outage.next_wait_s, requested_s), None))
 
 

@@ -256,8 +256,6 @@ def test_denied_access_is_explained_by_the_server_itself(words: str, is_key: boo
 
 
 class _RecordingTransport(HttpClient):
-    """Records the headers instead of sending them."""
-
     def __init__(self) -> None:
         super().__init__()
         self.headers: Mapping[str, str] = {}

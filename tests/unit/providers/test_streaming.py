@@ -134,7 +134,6 @@ def test_the_text_is_restored_at_any_cut(text: str, size: int) -> None:
 
 
 def test_two_interleaved_texts_do_not_mix() -> None:
-    """Each half waits in its own place."""
     halves = SurrogateDecoder()
     first = halves.decode(r'{"a": "x\ud83d", "b": ["y\ud83c"], "n": 1}')
     assert first == {"a": "x", "b": ["y"], "n": 1}
@@ -152,7 +151,6 @@ def test_a_lone_half_is_replaced() -> None:
 
 @pytest.mark.parametrize("text", ["{half", "", "[" * 200_000, "\ud83d"])
 def test_invalid_json_is_refused(text: str) -> None:
-    """As by the stricter reader."""
     with pytest.raises(ValueError, match=r"."):
         SurrogateDecoder().decode(text)
 
