@@ -12,11 +12,18 @@ from functools import partial
 from pathlib import Path
 
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts, render_handover
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX, SHARED_SUFFIXES
+from helix_desktop.domain.choices import (
+    ARCHIVE_SUFFIX,
+    HTML_SUFFIX,
+    JSON_LINES_SUFFIX,
+    SHARED_SUFFIXES,
+    TRANSCRIPT_SUFFIX,
+)
 from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import OnProgress
@@ -33,8 +40,11 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
+from helix_desktop.ui.design.sized_dialog import FittedDialog
 from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.forms import Choice, Choices, Draft, Form
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
@@ -42,7 +52,6 @@ from helix_desktop.ui.outputs.entry_actions import CopyEntryLinks, is_readable
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
-from helix_desktop.ui.workspace_dialogs.export import FOLDER, ZIP_SUFFIX, ExportDialog
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from helix_desktop.words.compaction import trigger_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
@@ -61,7 +70,72 @@ _DONE = "carried"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
-_HERE, _FOLDER = "here", "folder"
+_HERE = "here"
+_WIDTH_PX, _LIST_PX = 482, 360
+FOLDER, ZIP_SUFFIX, BACKUP = "folder", ".zip", "backup"
+_DOCUMENT = text("For others to read, without keys. You see it before it is saved.")
+_FORMATS = {
+    ARCHIVE_SUFFIX: (
+        text("Helix file (.helix)"),
+        text("With every output, verified. It can be imported again."),
+    ),
+    HTML_SUFFIX: (text("Page for a browser (.html)"), _DOCUMENT),
+    TRANSCRIPT_SUFFIX: (text("Markdown (.md)"), _DOCUMENT),
+    JSON_LINES_SUFFIX: (text("JSON lines (.jsonl)"), _DOCUMENT),
+    FOLDER: (text("Files in a folder"), text("One file for each output, and a list of what they are.")),
+    ZIP_SUFFIX: (text("Zip (.zip)"), text("One file for each output, and a list of what they are.")),
+    BACKUP: (text("Helix files in a folder"), text("A backup: one verified file for each workspace.")),
+}
+"""By the ending of the file, or a name: its words, and what it is for."""
+_FORMATS_OF = {
+    "session": (ARCHIVE_SUFFIX, HTML_SUFFIX, TRANSCRIPT_SUFFIX, JSON_LINES_SUFFIX),
+    "outputs": (FOLDER, ZIP_SUFFIX),
+    "workspace": (ARCHIVE_SUFFIX,),
+    "all": (BACKUP,),
+}
+
+
+class ExportDialog(FittedDialog):
+    def __init__(self, parent: QWidget, subjects: Mapping[str, str], subject: str) -> None:
+        """`subjects` are what can be exported, of `_FORMATS_OF`, with their words; `subject` is chosen."""
+        super().__init__(parent, tr("Export"), _WIDTH_PX)
+        self.setObjectName("export")
+        self._values = Draft({"subject": subject, "format": _FORMATS_OF[subject][0]})
+        self.form = Form(
+            (
+                Choice("subject", text("What"), choices=tuple(subjects.items())),
+                Choice("format", text("Format"), choices=self._formats),
+            ),
+            self._values,
+            is_dialog=True,
+            gap=8,
+        )
+        for control in self.form.controls.values():
+            control.setFixedWidth(_LIST_PX)
+        self._note = label("", "muted", wrap=True)
+        cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
+        export = PushButton(tr("Export…"), "primary", name="export", on_click=self.accept)
+        export.setDefault(True)
+        buttons = FlowBox([cancel, export], right_from=0)
+        body = column(label(tr("Export"), "title"), 4, self.form, self._note, 8, buttons)
+        body.setContentsMargins(*DIALOG_MARGINS)
+        self.setLayout(body)
+        self._values.changed.connect(self._show)
+        self._show("format")
+
+    @property
+    def chosen(self) -> tuple[str, str]:
+        """What is exported, and its format."""
+        return self._values.get("subject"), self._values.get("format")
+
+    def _formats(self) -> Choices:
+        return [(each, _FORMATS[each][0]) for each in _FORMATS_OF[self._values.get("subject")]]
+
+    def _show(self, name: str) -> None:
+        if name == "subject":
+            self._values.set("format", self._formats()[0][0])
+        self._note.setText(translate(_FORMATS[self._values.get("format")][1]))
+        self.form.controls["format"].setEnabled(len(self._formats()) > 1)
 
 
 class ShareDialog(TextsDialog):
@@ -551,7 +625,7 @@ class ImportExportController(WindowPart):
         into = listed.get(inside.workspace_id) or listed.get(self._session.workspace_id)
         choices = [
             DialogChoice("", tr("Cancel")),
-            DialogChoice(_FOLDER, tr("Choose folder…"), "" if into else "primary"),
+            DialogChoice(FOLDER, tr("Choose folder…"), "" if into else "primary"),
         ]
         if into is not None:
             choices.append(DialogChoice(_HERE, tr("Import"), "primary"))
@@ -565,7 +639,7 @@ class ImportExportController(WindowPart):
         )
         if answer == _HERE and into is not None:
             await self._merge_and_show(into.id, path)
-        elif answer == _FOLDER:
+        elif answer == FOLDER:
             title = tr("Choose a workspace folder to import into")
             if folder := await dialogs.pick_folder(self._window, title):
                 await self._merge_and_show(self._services.registry.add(folder).id, path)

@@ -53,7 +53,7 @@ from helix_desktop.ui.window.status_lines import (
     waiting_text,
 )
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 from helix_desktop.words.git import NO_GIT
 from helix_desktop.words.translation import Translator
 
@@ -67,8 +67,8 @@ if TYPE_CHECKING:
     from helix_desktop.ui.survival.page import SurvivalPage
     from helix_desktop.ui.timeline.page import Timeline
     from helix_desktop.ui.window.command_list import HelpWindows
-    from helix_desktop.ui.window.cost_line import CostLine
     from helix_desktop.ui.window.search_everything import SearchPanel
+    from helix_desktop.ui.window.session_cost import CostLine
     from helix_desktop.ui.window.switcher import Switcher
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
@@ -261,8 +261,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """
         from helix_desktop.ui.onboarding.pages import Places
         from helix_desktop.ui.window.command_list import HelpWindows
-        from helix_desktop.ui.window.cost_line import CostLine
         from helix_desktop.ui.window.search_everything import SearchPanel
+        from helix_desktop.ui.window.session_cost import CostLine
         from helix_desktop.ui.window.switcher import Switcher
 
         self.cost_line = CostLine()

@@ -48,8 +48,7 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.ui.window.work_badges import work_state
-from helix_desktop.ui.window.workspace_names import WorkspaceRow, disambiguate, distinct_colors
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow, disambiguate, distinct_colors, work_state
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason

@@ -19,11 +19,11 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.intents import SetBudget, TogglePane, handles
-from helix_desktop.ui.window.budget_dialog import BudgetDialog, parse_budget
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.session_cost import BudgetDialog, parse_budget
 from helix_desktop.ui.window.top_bar import TopBarState
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.ui.window.work_badges import work_state
+from helix_desktop.ui.window.workspace_badges import work_state
 from helix_desktop.words.costs import CostState, purposes_text
 from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.model_names import model_name, with_effort

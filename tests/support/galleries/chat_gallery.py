@@ -46,12 +46,6 @@ class StreamFlush:
             self.buffer.append(tok)
             if monotonic() - self.last >= self.interval:
                 self.flush()  # about 3 ms"""
-ANSWER = """I looked at the renderer and at the last three traces. Every token re-parses the **whole** \
-message, so the cost grows with its length:
-
-- `setMarkdown()` runs once per token — 38 ms at 16 KB
-- the fix: freeze finished blocks, rebuild only the open one
-"""
 LONG = f"""## What changed
 
 Tokens are now buffered and flushed **30 times a second**; finished blocks are *frozen*. See \
@@ -84,38 +78,9 @@ Tokens are now buffered and flushed **30 times a second**; finished blocks are *
 
 That is all. ![a chart](https://example.org/chart.png)
 """
-DIFFSTAT = """src/helix/stream.py            | 41 ++++++++++++++-------
-src/helix/ui/message_view.py   | 18 +++++----"""
 _BEFORE = "    interval: float = 0.033\n    def flush(self) -> None:\n        self.render()\n"
 _AFTER = _BEFORE.replace("(self) -> None:\n", "(self, force: bool = False) -> None:\n        # Render it.\n")
 EDIT = EditedFile("src/helix/stream.py", diff_contents(_BEFORE.encode(), _AFTER.encode()))
-
-
-def turn_rows() -> list[Row]:
-    """The scene of the reference picture."""
-    at = 1_795_000_000_000
-    return [
-        UserRow(
-            row_key("u1"),
-            "Long answers stall the chat view. Re-render what changed, and keep 500 tokens/s smooth.",
-        ),
-        AssistantRow(row_key("a1"), ANSWER, at, "Opus"),
-        tool_row("t1", "bash", "git diff --stat", "ok", DIFFSTAT, tokens=60, duration_ms=100, exit_code=0),
-        DividerRow(
-            row_key("d1"),
-            "context",
-            "Context: 41.2k → 3.1k",
-            actions=(ShowInTimeline(12), Undo((12,))),
-        ),
-        AssistantRow(
-            row_key("a2"),
-            f"Tokens are now buffered and flushed **30 times a second**; finished blocks are frozen:"
-            f"\n\n```python src/helix/stream.py\n{CODE}\n```",
-            at,
-            "Opus",
-        ),
-        tool_row("t2", "edit_file", "tests/test_stream.py", "running"),
-    ]
 
 
 def rows_of_all_kinds() -> list[Row]:

@@ -55,11 +55,11 @@ from helix_desktop.ui.settings.about_page import DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.timeline.cards import RunningCard
-from helix_desktop.ui.window.budget_dialog import BudgetDialog
 from helix_desktop.ui.window.command_list import shortcuts
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
+from helix_desktop.ui.window.session_cost import BudgetDialog
 from helix_desktop.ui.window.trust import TrustDialog
 from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState
@@ -187,9 +187,8 @@ def changes_screens() -> Iterator[Screen]:
 def chat_screens() -> Iterator[Screen]:
     """Yield the conversation with its composer."""
     for name, rows in (
-        ("chat", chat_gallery.turn_rows()),
+        ("chat", chat_gallery.rows_of_all_kinds()),
         ("subagents", chat_gallery.rows_of_subagents()),
-        ("questions", chat_gallery.question_rows(1)),
         ("server questions", chat_gallery.server_question_rows()),
     ):
         scene, _ = chat_gallery.build_scene(rows, current_theme(), (776, 700))

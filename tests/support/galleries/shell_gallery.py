@@ -20,7 +20,7 @@ from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowP
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.window.top_bar import TopBarState
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import settings_gallery
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtWidgets import QTableView
 
 from helix_desktop.ui.window.switcher import Switcher
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 
 
 def cell_texts(table: QTableView) -> list[list[str]]:

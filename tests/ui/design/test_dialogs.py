@@ -30,7 +30,7 @@ from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import until
 
 CHOICES = (DialogChoice("keep", "Keep"), DialogChoice("drop", "Drop", "danger"))
@@ -67,16 +67,6 @@ def test_the_primary_answer_has_the_keyboard_and_else_the_first(
     with qtbot.waitExposed(question):
         question.show()
     assert question.focusWidget() is find_button(question, answer)
-
-
-@pytest.mark.qt_loop
-async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
-    async with asyncio.TaskGroup() as tasks:
-        answer = tasks.create_task(ask(parent, "Remove it?", "Its data is kept.", CHOICES))
-        dialog = await opened(parent, QuestionDialog)
-        press(dialog, "drop")
-
-    assert answer.result() == "drop"
 
 
 @pytest.mark.qt_loop

@@ -8,19 +8,19 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QColor, QFontDatabase, QImage, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QMenu, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.window.window_breakdown import WindowItemKind
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.icons import pixmap, tool_icon
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.inspector.request_groups import SEGMENT_LOOKS, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
-from helix_desktop.ui.window.workspace_names import WORKSPACE_COLORS
+from helix_desktop.ui.window.workspace_badges import WORKSPACE_COLORS
 from tests.support.tables import for_each
 from tests.support.window.looks import ShowLook
 
@@ -254,18 +254,6 @@ def words_color(label: QLabel) -> str:
     return label.palette().color(QPalette.ColorRole.WindowText).name()
 
 
-def test_themed_children_follow_the_theme(qtbot: QtBot, show_look: ShowLook) -> None:
-    root = QWidget()
-    qtbot.addWidget(root)
-    dot = Dot("accent")
-    dot.setParent(root)
-    root.resize(40, 40)
-
-    show_look(DARK)
-
-    assert dot.grab().toImage().pixelColor(3, 3).name() == DARK.accent
-
-
 @pytest.mark.parametrize("kind", ["", "primary", "link", "nav"])
 def test_a_button_that_has_the_keyboard_has_one_ring_and_no_frame_in_it(qtbot: QtBot, kind: str) -> None:
     window = QWidget()
@@ -313,3 +301,31 @@ def test_a_value_goes_below_a_name_that_it_would_cut(qtbot: QtBot, width: int, i
 
     qtbot.waitUntil(lambda: is_lower() == is_below)
     assert name.width() >= name.sizeHint().width()
+
+
+def test_a_pixmap_has_its_color_and_size(qtbot: QtBot) -> None:
+    picture = pixmap("stop", "#ff0000", 16, 2.0)
+    assert picture.size().toTuple() == (32, 32)
+    assert picture.devicePixelRatio() == 2.0
+    image = picture.toImage()
+    colors = {image.pixelColor(x, 16).name() for x in range(32) if image.pixelColor(x, 16).alpha() > 250}
+    assert colors == {"#ff0000"}
+    assert pixmap("stop", "#ff0000", 16, 2.0).cacheKey() == picture.cacheKey()
+
+
+def test_the_mark_of_a_menu_has_smooth_edges(qtbot: QtBot) -> None:
+    menu = QMenu()
+    qtbot.addWidget(menu)
+    action = menu.addAction(" ")
+    action.setCheckable(True)
+    action.setChecked(True)
+    menu.setStyleSheet(stylesheet.stylesheet(LIGHT))
+    image = menu.grab(menu.actionGeometry(action).adjusted(2, 2, -2, -2)).toImage()
+    colors = {image.pixel(x, y) for x in range(image.width()) for y in range(image.height())}
+    assert len(colors) > 10  # Qt's own mark has two, and that of the ground
+
+
+def test_every_tool_has_an_icon_that_exists() -> None:
+    tools = ("", "bash", "read_file", "edit_file", "mcp__x", "recall_cached_content", "handover", "fold")
+    there = {file.stem for file in (resources_dir() / "icons").glob("*.svg")}
+    assert {tool_icon(tool) for tool in tools} <= there

@@ -1,8 +1,9 @@
-"""Pages of the settings: which is highlighted, a server's models, MCP servers, About, the diagnostics."""
+"""Pages of the settings: which is highlighted, models, MCP servers, keys, About, the diagnostics."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.key_names import native_key
 from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.commands import WindowCommands
@@ -30,6 +32,8 @@ from helix_desktop.ui.settings.about_page import AboutPage, DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
+from helix_desktop.ui.window.keyboard_page import KeyboardPage
+from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.intents import take_intents
 from tests.support.local_site import http_response, serve_site
@@ -349,3 +353,80 @@ def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot)
     QTest.keyClick(files, Qt.Key.Key_Up)
     QTest.keyClick(files, Qt.Key.Key_Return)  # clears the last box
     assert not save.isEnabled()
+
+
+_CTRL, _PLAIN = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
+Record = Callable[..., str]
+
+
+@pytest.fixture
+def keyboard(qtbot: QtBot, window: MainWindow) -> KeyboardPage:
+    keyboard = KeyboardPage(window.key_bindings, default_settings())
+    qtbot.addWidget(keyboard)
+    keyboard.show()
+    return keyboard
+
+
+@pytest.fixture
+def record(keyboard: KeyboardPage) -> Record:
+    """Press keys for a command; return why it can't have them."""
+
+    def press_keys(command: str, key: Qt.Key, modifiers: Qt.KeyboardModifier = _CTRL) -> str:
+        button = find_button(keyboard, f"keys:{command}")
+        button.click()
+        QTest.keyClick(button, key, modifiers)
+        assert not button.isChecked()
+        return "" if keyboard.notice.isHidden() else keyboard.notice.text.text()
+
+    return press_keys
+
+
+def test_keys_are_recorded_refused_replaced_and_reset(keyboard: KeyboardPage, record: Record) -> None:
+    bindings = keyboard.bindings
+    assert record("trash", Qt.Key.Key_J) == ""
+    assert record("trash", Qt.Key.Key_Escape, _PLAIN) == ""
+    assert record("trash", Qt.Key.Key_C) == "Ctrl+C edits text in text fields."
+    assert bindings.keys("trash") == ("Ctrl+J",)
+    assert record("trash", Qt.Key.Key_K) == "Ctrl+K is used by Go to…"
+    press(keyboard, "cancel_keys")
+    record("trash", Qt.Key.Key_K)
+    QTest.keyClick(find_button(keyboard, "replace_keys"), Qt.Key.Key_Escape)
+    assert keyboard.notice.isHidden()
+    assert keyboard.isVisible(), "Esc answers the question, and closes no settings"
+    assert bindings.keys("trash") == ("Ctrl+J",)
+    record("trash", Qt.Key.Key_K)
+    press(keyboard, "replace_keys")
+    assert (bindings.keys("trash"), bindings.keys("switch_workspace")) == (("Ctrl+K",), ())
+    record("find", Qt.Key.Key_Backspace, _PLAIN)
+    stored = {"trash": ["Ctrl+K"], "switch_workspace": [], "find": []}
+    assert bindings.stored == stored
+    assert keyboard._settings.get("shortcuts") == stored, "they are saved"
+    press(keyboard, "reset_all_keys")
+    assert bindings.keys("find") == WindowCommands.find.keys
+    press(keyboard, "undo_keys")
+    assert bindings.stored == stored
+
+
+def test_commands_are_found_by_their_keys(keyboard: KeyboardPage) -> None:
+    for typed, expected in (("ctrl+k", ["switch_workspace"]), ("nothing of that name", [])):
+        keyboard.filter.setText(typed)
+        buttons = {command: find_button(keyboard, f"keys:{command}") for command in WindowCommands.commands}
+        assert [command for command, button in buttons.items() if button.isVisible()] == expected
+
+
+def test_keys_of_lists_are_changed_and_shown_there(
+    window: MainWindow, keyboard: KeyboardPage, record: Record
+) -> None:
+    assert record("cache_pin", Qt.Key.Key_V, _PLAIN) == "V is used by Outputs: Verify"
+    press(keyboard, "replace_keys")
+    assert keyboard.bindings.keys("cache_verify") == ()
+    assert record("cache_verify", Qt.Key.Key_Down, _PLAIN) == "Down moves in lists."
+    press(keyboard, "cancel_keys")
+    assert record("cache_verify", Qt.Key.Key_Delete, _PLAIN) == "Del is used by Outputs: Move to trash"
+    press(keyboard, "cancel_keys")
+    assert record("session_archive", Qt.Key.Key_Y, _PLAIN) == ""
+    assert window.sidebar.session_list.keys.shown_key("session_archive") == "Y"
+    assert record("session_archive", Qt.Key.Key_J) == ""
+    assert window.sidebar.session_list.keys.shown_key("session_archive") == native_key("Ctrl+J")
+    press(keyboard, "reset_all_keys")
+    assert window.sidebar.session_list.keys.shown_key("session_archive") != "Y"

@@ -96,17 +96,6 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot, pag
     assert page.editor.form().key == ""
 
 
-def test_another_key_drops_what_a_test_with_the_old_one_showed(qtbot: QtBot, page: ProvidersPage) -> None:
-    page.show_providers(
-        [ProviderDraft("box", "box", "http://127.0.0.1:1/v1")], [ProviderStatus("box", True, "keychain")]
-    )
-    field = find_child(page.editor, QLineEdit, "api_key")
-    with qtbot.waitSignal(page.editor.server_edited):
-        QTest.keyClicks(field, "s")
-    with qtbot.waitSignal(page.editor.server_edited):
-        find_button(page.editor, "remove_key").click()
-
-
 def test_what_is_edited_of_a_provider_waits_while_others_are_shown(page: ProvidersPage) -> None:
     states = [ProviderStatus(form.id, form.id == "box", "none") for form in THREE]
     page.show_providers(THREE, states)

@@ -1,30 +1,226 @@
-"""What pages of the settings save: real services and files, without a window."""
+"""What pages of the settings test and save: real services, servers and files, without a window."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.request_extras import RequestExtras
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.fields import TextArea
+from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.instructions_page import InstructionsEditor
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
+from helix_desktop.ui.settings.providers.editor import ProviderCheckView
+from helix_desktop.ui.settings.providers.models import ProviderDraft
+from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.default_settings import NothingOnScreen
-from tests.support.window.buttons import find_button, press
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Hang,
+    StreamedReply,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import find_button, find_child, press
+from tests.support.window.list_contents import cell_texts
 from tests.support.window.window_rig import act, until
 
 pytestmark = pytest.mark.qt_loop
 
 
 @pytest.fixture
-def session(tmp_path: Path, scope: TaskScope) -> NothingOnScreen:
-    return NothingOnScreen(tmp_path, scope)
+async def session(tmp_path: Path, scope: TaskScope) -> AsyncIterator[NothingOnScreen]:
+    DataDir(tmp_path).ensure()
+    session = NothingOnScreen(tmp_path, scope)
+    yield session
+    await session.app.close()
+
+
+@pytest.fixture
+async def page(qtbot: QtBot, session: NothingOnScreen) -> ProvidersPage:
+    return await _shown_page(qtbot, session)
+
+
+async def _shown_page(qtbot: QtBot, session: NothingOnScreen) -> ProvidersPage:
+    page = ProvidersPage(session)
+    qtbot.addWidget(page)
+    page.resize(900, 700)
+    with qtbot.waitExposed(page):
+        page.show()
+    await page.refresh()
+    return page
+
+
+def _draft(server: ChatServer, **changed: str) -> ProviderDraft:
+    values = {"id": "", "name": "My Box", "base_url": server.base_url, "key": "sesame"} | changed
+    models = (ModelEntry(name="small", window=32_000, reserve=1_000),)
+    address, name = values["base_url"], values["name"]
+    return ProviderDraft(values["id"], name, address, models=models, default_model="small", key=values["key"])
+
+
+def _checks(page: ProvidersPage) -> str:
+    """Return the lines below the fields: name, state, result."""
+    parts = page.editor.footer.findChildren(QWidget)
+    names = [part.accessibleName() for part in parts if not part.isHidden()]
+    return "\n".join(name for name in names if ": " in name)
+
+
+def cooperative_model(request: dict[str, Any]) -> StreamedReply:
+    """A model that counts, and calls the only tool of a test."""
+    tools = [tool["function"]["name"] for tool in request.get("tools", ())]
+    if tools == ["report_word"]:
+        return StreamedReply(Call("report_word", '{"word": "lighthouse"}'))
+    return text_reply("one, ", "two")
+
+
+async def test_a_provider_is_listed_tested_and_saved(tmp_path: Path, page: ProvidersPage) -> None:
+    """With secrets that are in no file, and a test's result that is saved without a press."""
+    settings = tmp_path / "settings.toml"
+    async with ChatServer(cooperative_model) as server:
+        page.add()
+        page.editor.models_requested.emit(_draft(server, name=""))
+        await until(lambda: "2 models found" in _checks(page), "the list of models")
+        models = page.editor.models
+        assert not models.checklist.isHidden()
+        assert not models.checklist.add.isEnabled()
+
+        models.add("small")
+        assert cell_texts(models.table)[0][4] == "?"
+        page.editor.test_requested.emit(_draft(server))
+        await until(lambda: "Tools: passed" in _checks(page), "the test")
+        await until(lambda: cell_texts(models.table)[0][4] == "yes", "what the test has shown")
+        for expected in (
+            "Connection: passed. Answered in",
+            "TLS: passed. Not used: the connection stays on this computer",
+            "API key: passed. Key accepted",
+            "Streaming: passed",
+        ):
+            assert expected in _checks(page)
+        # A server is also asked, without a key, about its models; at an unknown time.
+        requests = [request for request in server.requests if request.path.endswith("/completions")]
+        assert {request.headers["authorization"] for request in requests} == {"Bearer sesame"}
+
+        page.add()
+        save = find_button(page.editor.footer, "save_provider")
+        save.setFocus()
+        await until(save.hasFocus, "the keyboard at Save")
+        extras = RequestExtras({"X-Title": "Helix"}, ("X-Token",), {"service_tier": "flex"})
+        secrets = {"X-Token": "open-up"}
+        page.editor.saved.emit(replace(_draft(server), extras=extras, secret_headers=secrets))
+        await until(lambda: "Saved: my-box" in _checks(page), "saved")
+        assert save.hasFocus(), "it was away while the list changed"
+        assert page.editor.form().extras == extras
+        token = page.editor.extras_form.findChildren(QLineEdit, "header_value")[-1]
+        assert (token.text(), token.placeholderText()) == ("", "Saved. Type to replace it.")
+        assert "my-box" in settings.read_text()
+        assert "sesame" not in settings.read_text()
+        await act(lambda: page.editor.test_requested.emit(replace(_draft(server), id="my-box")))
+        await until(lambda: "tested_tools = true" in settings.read_text(), "the result, without a press")
+        assert page.editor.form().extras == extras
+
+
+async def test_a_test_is_stopped_and_what_is_refused_is_said(page: ProvidersPage) -> None:
+    """A stopped test is over at once; that of an address that is edited leaves nothing."""
+    editor = page.editor
+    async with ChatServer(lambda _: StreamedReply(Hang())) as server:
+        page.add()
+        editor.test_requested.emit(_draft(server))
+        await until(lambda: "Streaming: running" in _checks(page), "waiting for the answer")
+        press(editor.footer, "test_provider")
+        await until(lambda: "Streaming: skipped. Stopped" in _checks(page), "stopped")
+        assert "Connection: passed" in _checks(page)
+        editor.test_requested.emit(_draft(server))
+        await until(lambda: "Streaming: running" in _checks(page), "waiting for the answer again")
+        asked = len(server.requests)
+        editor.test_requested.emit(_draft(server))
+        await until(lambda: len(server.requests) > asked, "the request of another test")
+        await until(lambda: "Streaming: running" in _checks(page), "it waits too")
+        assert editor.is_testing, "the end of the former test isn't its end"
+        QTest.keyClicks(find_child(editor, QLineEdit, "base_url"), "2")
+        await until(lambda: not editor.is_testing, "the test over")
+        (view,) = editor.footer.findChildren(ProviderCheckView)
+        assert view.isHidden()
+        editor.test_requested.emit(_draft(server))
+        await until(lambda: "Streaming: running" in _checks(page), "waiting for the answer")
+        await act(lambda: editor.saved.emit(_draft(server, name="Tested")))
+        assert not editor.is_testing
+        assert "Saved: tested" in _checks(page), "no last word of the test covers it"
+
+    refusal = api_error(401, "Incorrect API key provided", "invalid_api_key")
+    async with ChatServer(replies_in_order(refusal)) as server:
+        await act(lambda: editor.test_requested.emit(_draft(server)))
+        await until(lambda: "API key: failed" in _checks(page), "the refusal")
+        for unexpected in ("Stopped", "Incorrect API key provided", "sesame"):
+            assert unexpected not in _checks(page)
+        (fold,) = (fold for fold in editor.footer.findChildren(Disclosure) if not fold.isHidden())
+        fold.head.click()
+        visible = [text.text() for text in fold.findChildren(SelectableText) if not text.isHidden()]
+        assert visible == ["Incorrect API key provided"]
+        assert "Streaming: skipped" in _checks(page)
+        # At once: late results of the first test must not cover those of the second.
+        editor.test_requested.emit(_draft(server, base_url="not an address"))
+        await until(lambda: "Enter a web address" in _checks(page), "the address is marked")
+        editor.saved.emit(_draft(server))
+        await until(lambda: "Saved: " in _checks(page), "saved")
+        for name in ("my box", "demo"):
+            editor.saved.emit(_draft(server, name=name))
+            await until(lambda: "already exists" in _checks(page), "the name is taken")
+            editor.check_view.show_notices(())
+
+
+async def test_a_provider_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
+    qtbot: QtBot, session: NothingOnScreen
+) -> None:
+    services = session.app
+    async with ChatServer(lambda _: text_reply("Hello.")) as server:
+        await services.save_settings(services.settings.with_provider(_draft(server, name="box").provider()))
+        theirs, mine = [await _shown_page(qtbot, session) for _ in range(2)]
+        for page, address in ((mine, "http://127.0.0.1:8/v1"), (theirs, "http://127.0.0.1:9/v1")):
+            page.select("box")
+            field = find_child(page.editor, QLineEdit, "base_url")
+            field.clear()
+            QTest.keyClicks(field, address)
+        await act(lambda: press(theirs.editor.footer, "save_provider"))
+        assert _address(services) == "http://127.0.0.1:9/v1"
+        assert not theirs.editor.conflict.isVisible(), "it was the first"
+        await act(lambda: press(mine.editor.footer, "save_provider"))
+        assert _address(services) == "http://127.0.0.1:9/v1"
+        assert mine.editor.conflict.isVisible()
+        assert mine.editor.form().base_url == "http://127.0.0.1:8/v1", "what was typed stays"
+        press(mine.editor.footer, "provider:keep_edit")
+        assert not mine.editor.conflict.isVisible()
+        QTest.keyClicks(find_child(theirs.editor, QLineEdit, "base_url"), "/more")
+        await act(lambda: press(mine.editor.footer, "save_provider"))
+        assert _address(services) == "http://127.0.0.1:8/v1"
+        await theirs.refresh()
+        assert theirs.editor.conflict.isVisible(), "it was saved in the other window"
+        press(theirs.editor.footer, "provider:use_stored")
+        assert theirs.editor.form().base_url == "http://127.0.0.1:8/v1"
+        assert not theirs.has_unsaved_edits()
+        assert not theirs.editor.conflict.isVisible()
+
+
+def _address(services: AppServices) -> str:
+    provider = services.settings.provider("box")
+    assert provider is not None
+    return provider.base_url
 
 
 @pytest.fixture

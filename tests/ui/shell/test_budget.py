@@ -13,8 +13,7 @@ from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.forms import FieldRow
-from helix_desktop.ui.window.budget_dialog import BudgetDialog, parse_budget
-from helix_desktop.ui.window.cost_line import CostLine
+from helix_desktop.ui.window.session_cost import BudgetDialog, CostLine, parse_budget
 from helix_desktop.words.costs import CostState
 from tests.support.tables import for_each
 from tests.support.window.buttons import find_button

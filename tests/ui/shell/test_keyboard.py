@@ -41,7 +41,7 @@ from helix_desktop.ui.window.key_bindings import (
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobRow
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 from tests.support.intents import performed
 from tests.support.window.buttons import find_button
 from tests.support.window.keyboard_focus import focused_widget

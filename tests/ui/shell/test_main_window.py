@@ -29,7 +29,7 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow, WaitingSession
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 from tests.support.window.bare_window import make_window
 from tests.support.window.buttons import find_child
 
@@ -50,20 +50,6 @@ def work(window: MainWindow) -> None:
 
 def inspector_of(window: MainWindow) -> QWidget:
     return find_child(window, QWidget, "inspector_pane")
-
-
-def test_keys_switch_pages(qtbot: QtBot, window: MainWindow) -> None:
-    work(window)
-
-    QTest.keyClick(window, Qt.Key.Key_2, _CONTROL)
-    assert window.page() == "cache"
-    QTest.keyClick(window, Qt.Key.Key_3, _CONTROL)
-    assert window.page() == "timeline"
-    QTest.keyClick(window, Qt.Key.Key_4, _CONTROL)
-    assert window.page() == "changes"
-    with qtbot.waitSignal(window.page_shown) as blocker:
-        QTest.keyClick(window, Qt.Key.Key_1, _CONTROL)
-    assert blocker.args == ["chat"]
 
 
 def test_keys_fold_panes_and_the_state_is_stored(
@@ -228,15 +214,6 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
 
     assert names == {words}
     assert len(places) == 1
-
-
-def test_closing_asks_for_confirmation(qtbot: QtBot, window: MainWindow) -> None:
-    with qtbot.waitSignal(window.closing):
-        window.close()
-    assert window.isVisible()
-
-    window.allow_close()
-    assert not window.isVisible()
 
 
 def test_the_layout_is_stored_on_each_change_not_only_at_the_end(

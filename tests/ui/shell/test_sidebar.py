@@ -1,20 +1,24 @@
-"""Rail, session list and switcher, by mouse and by keyboard."""
+"""Rail, session list, switcher and the title of a session: what they say, by mouse and by keyboard."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
 from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtGui import Qt as GuiQt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.store import ListPlace
+from helix_desktop.domain.text_format import matches_query
 from helix_desktop.ui.design.style import stylesheet
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.kit.intents import (
@@ -29,12 +33,28 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import Rail
-from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionItem
+from helix_desktop.ui.window.sidebar.session_list import (
+    FoundMessage,
+    SessionItem,
+    SessionList,
+    day_group,
+    row_end,
+)
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.top_bar import TopBarState
+from helix_desktop.ui.window.workspace_badges import (
+    WorkspaceRow,
+    default_initials,
+    disambiguate,
+    distinct_colors,
+    work_state,
+)
 from helix_desktop.words.git import git_text
+from helix_desktop.words.times import format_short_time
 from tests.support.intents import performed
+from tests.support.tables import for_each
 from tests.support.window.buttons import find_button, find_buttons, find_child
+from tests.support.window.keyboard_focus import focused_widget
 from tests.support.window.list_contents import workspaces_in
 
 _NONE = Qt.KeyboardModifier.NoModifier
@@ -85,17 +105,6 @@ def sidebar(qtbot: QtBot, commands: WindowCommands) -> Sidebar:
 def visible_texts(sidebar: Sidebar) -> list[str]:
     model = sidebar.session_list.model()
     return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
-
-
-def test_sessions_are_grouped_by_day(sidebar: Sidebar) -> None:
-    assert visible_texts(sidebar) == [
-        "Today",
-        "Fix the parser",
-        "Yesterday",
-        "Release notes",
-        "Earlier",
-        "Design review",
-    ]
 
 
 def test_when_a_session_changed_is_said_anew(sidebar: Sidebar) -> None:
@@ -445,3 +454,205 @@ def test_tab_stays_in_the_switcher_and_enter_presses_its_button(window: MainWind
         QTest.keyClick(add, Qt.Key.Key_Return)
     assert intents == [OpenFolder()]
     assert not window.switcher.isVisible()
+
+
+def test_why_a_session_failed_is_said_as_words(qtbot: QtBot) -> None:
+    """A reason wraps in the tooltip and is no markup there; a screen reader says it too."""
+    reason = "The server said <b>no</b>. " * 8
+    view = SessionList()
+    qtbot.addWidget(view)
+    failed = SessionItem("a", "Fix the parser", "opus", 0, 0.4, False, "failed", reason)
+    view.show_sessions([failed], datetime(2026, 11, 20, 15, 4))
+    index = view.index_of("a")
+    tooltip = index.data(Qt.ItemDataRole.ToolTipRole)
+    label = QLabel(tooltip)
+    qtbot.addWidget(label)
+    label.setWordWrap(GuiQt.mightBeRichText(tooltip))  # as Qt's tooltips do
+    assert label.sizeHint().width() < 600
+    assert "&lt;b&gt;no" in tooltip
+    assert reason in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    assert "Last turn failed" in tooltip
+    assert "Last turn failed" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+
+
+_ALL = SessionItem(
+    "a",
+    "Fix the parser",
+    "$0.38 · 12 messages · opus",
+    0,
+    0.42,
+    active=False,
+    state="waiting",
+    began_as="Branch",
+)
+
+
+def test_a_row_ends_with_its_state_or_what_it_began_as_or_its_time() -> None:
+    stopped = replace(_ALL, state="stopped")
+    items = [replace(_ALL, state=state) for state in ("waiting", "running", "failed", "interrupted", "")]
+    items += [stopped, replace(stopped, parent="b"), replace(_ALL, state="", began_as="")]
+    assert [row_end(item, "16:20") for item in items] == [
+        ("Waiting", "accent"),
+        ("Working", "ok"),
+        ("Failed", "error"),
+        ("Interrupted", "warn"),
+        ("Branch", None),
+        ("Branch", None),
+        ("Stopped", None),
+        ("16:20", None),
+    ]
+
+
+@dataclass
+class _Work:
+    """What a conversation does, as far as its state says it."""
+
+    asks: tuple[str, ...] = ()
+    is_running: bool = False
+    retry_reason: str = ""
+
+    @property
+    def response(self) -> _Work:
+        return self
+
+
+def test_the_most_urgent_of_what_goes_on_is_said() -> None:
+    works: Any = [_Work(("Run it?",)), _Work(is_running=True, retry_reason="Busy"), _Work(is_running=True)]
+    states = [work_state(works[at:], is_interrupted=True) for at in range(4)]
+    assert states == ["waiting", "retrying", "running", "interrupted"]
+
+
+def test_what_a_row_does_not_show_stands_in_its_tooltip_and_description(qtbot: QtBot) -> None:
+    view = SessionList()
+    qtbot.addWidget(view)
+    now = datetime(2026, 11, 20, 15, 4)
+    view.show_sessions([_ALL], now)
+    index = view.index_of("a")
+    when = format_short_time(_ALL.updated_ms, now)
+    facts = ("$0.38 · 12 messages · opus", "42 % of the context used", when)
+    for role in (Qt.ItemDataRole.ToolTipRole, Qt.ItemDataRole.AccessibleDescriptionRole):
+        assert all(fact in index.data(role) for fact in facts)
+    assert index.data(Qt.ItemDataRole.AccessibleTextRole).startswith(
+        "Branch, Fix the parser, Waiting for you"
+    )
+
+
+def test_a_search_in_facts_shows_them(qtbot: QtBot) -> None:
+    view = SessionList()
+    qtbot.addWidget(view)
+    view.show_sessions([_ALL, replace(_ALL, id="b", title="Opus")], datetime(2026, 11, 20, 15, 4))
+    view.set_filter("opus", {})
+    assert {item.id: item.found_line for item in view.sessions()} == {"a": _ALL.subtitle, "b": ""}
+    view.set_filter("", {})
+    assert {item.found_line for item in view.sessions()} == {""}
+
+
+HEADER = TopBarState("s1", "Streaming cache for handovers", "opus", demo=False, messages=412)
+
+
+@pytest.fixture
+def _session(window: MainWindow) -> None:
+    window.sidebar.show_sessions(
+        [SessionItem("s1", "One", "opus · 2 messages", 0, 0.5, True)], datetime.now()
+    )
+    window.top_bar.show_session(HEADER)
+    window.show_center_page("work")
+
+
+@pytest.mark.usefixtures("_session")
+def test_a_double_click_renames_the_session(window: MainWindow) -> None:
+    title = window.top_bar.title
+    QTest.mouseDClick(title, Qt.MouseButton.LeftButton)
+    field = focused_widget()
+
+    QTest.keyClicks(field, "New name")
+    with performed(window) as intents:
+        QTest.keyClick(field, Qt.Key.Key_Return)
+    assert intents == [RenameSession("New name", "s1")]
+    assert title.title() == "New name"
+
+
+@pytest.mark.usefixtures("_session")
+def test_f2_renames_the_row_in_focus_else_the_open_session(window: MainWindow) -> None:
+    sessions = window.sidebar.session_list
+    sessions.focus_first()
+    QTest.keyClick(sessions, Qt.Key.Key_F2)
+    focused = focused_widget()
+    assert sessions.isAncestorOf(focused)
+    field = window.findChildren(QTextEdit)[0]
+    field.setFocus()
+    QTest.keyClick(field, Qt.Key.Key_F2)
+    focused = focused_widget()
+    assert window.top_bar.title.isAncestorOf(focused)
+
+
+@pytest.mark.usefixtures("_session")
+def test_esc_leaves_a_rename_without_a_change(window: MainWindow) -> None:
+    message = window.findChildren(QTextEdit)[0]
+    message.setFocus()
+    window.top_bar.title.edit()
+    field = focused_widget()
+    QTest.keyClicks(field, "Other")
+
+    with performed(window) as intents:
+        QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert not intents
+    assert QApplication.focusWidget() is message
+    assert window.top_bar.title.title() == HEADER.title
+
+
+@pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        (["/a/work/app", "/a/home/app"], ["work", "home"]),
+        (["/a/x/src/app", "/b/y/src/app"], ["x/src", "y/src"]),
+        (["/a/one", "/a/two"], ["/a/one", "/a/two"]),
+    ],
+)
+def test_folders_with_the_same_name_are_distinguishable(paths: list[str], words: list[str]) -> None:
+    assert disambiguate(paths) == words
+
+
+def test_similar_workspaces_have_different_colors() -> None:
+    colors = distinct_colors([f"w{number}" for number in range(8)])
+
+    assert len(set(colors.values())) == 8
+
+
+@for_each(
+    ("name", "initials"),
+    [
+        ("helix-desktop", "HD"),
+        ("Helix", "HE"),
+        ("repo2", "R2"),
+        ("2048", "20"),
+        ("weather_bot v2", "WB"),
+        ("数据", "数"),
+        ("", "?"),
+        ("...", "?"),
+    ],
+)
+def test_initials_come_from_the_words_of_a_name(name: str, initials: str) -> None:
+    assert default_initials(name) == initials
+
+
+@pytest.mark.parametrize(
+    ("ago", "group", "when"),
+    [
+        (timedelta(seconds=20), "today", "now"),
+        (timedelta(hours=3), "today", "12:04"),
+        (timedelta(hours=16), "yesterday", "Thu"),
+        (timedelta(days=8), "earlier", "12 Nov"),
+        (timedelta(days=400), "earlier", "16 Oct 2025"),
+    ],
+)
+def test_relative_times_in_words(ago: timedelta, group: str, when: str) -> None:
+    now = datetime(2026, 11, 20, 15, 4)
+    updated_ms = int((now - ago).timestamp() * 1000)
+    assert day_group(updated_ms, now) == group
+    assert format_short_time(updated_ms, now) == when
+
+
+def test_search_needs_every_word() -> None:
+    assert matches_query("fix PARSER", "Fix the parser", "opus")
+    assert not matches_query("fix lexer", "Fix the parser", "opus")

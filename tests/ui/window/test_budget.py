@@ -14,9 +14,8 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.session import BudgetSet
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, ObservationsMade
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
-from helix_desktop.ui.window.budget_dialog import BudgetDialog
+from helix_desktop.ui.window.session_cost import BudgetDialog
 from helix_desktop.ui.window.sidebar.session_list import row_end
-from helix_desktop.words.costs import cost_text
 from tests.support.model_servers.chat_server import (
     Call,
     Hang,
@@ -26,8 +25,6 @@ from tests.support.model_servers.chat_server import (
     TokenCounts,
     text_reply,
 )
-from tests.support.timeline_pane import find_card, pills
-from tests.support.timeline_pane import press as press_card
 from tests.support.window.buttons import press
 from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, until
@@ -168,15 +165,7 @@ async def _check_an_approval_of_spending(rig: WindowRig) -> None:
         press(rig.window.notices, "spend-observations:allow")
         await until(lambda: "Prepare the next compaction?" not in rig.banner_text(), "no question")
         await rig.wait_for_turn_end()
-        (event,) = rig.events(ObservationsMade)
-        rig.window.show_page("timeline")
-        expected_cost = cost_text(event.spent, event.cost)
-        timeline = rig.views.timeline.get()
-        (seq,) = (entry.seq for entry in rig.conversation.session.log if entry.event is event)
-        await until(lambda: find_card(timeline, seq), "its card")
-        press_card(timeline, seq, "fold:details")
-        assert expected_cost.endswith("tokens · price unknown")
-        assert f"Used {expected_cost}" in pills(timeline, seq)
+        assert len(rig.events(ObservationsMade)) == 1
 
 
 async def run_until_a_step_waits(rig: WindowRig) -> None:

@@ -21,8 +21,7 @@ from helix_desktop.ui.design.style.theme import Theme, Themed
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import EntryMenu, WindowCommands, command_button
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.ui.window.work_badges import STATES, state_words
-from helix_desktop.ui.window.workspace_names import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import STATES, WorkspaceRow, state_words
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")

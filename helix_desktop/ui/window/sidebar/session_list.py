@@ -25,7 +25,7 @@ from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, 
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ROW_ROLE, ChoiceList, RowDelegate
-from helix_desktop.ui.window.work_badges import STATES, WORKING, WorkState, state_words
+from helix_desktop.ui.window.workspace_badges import STATES, WORKING, WorkState, state_words
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.times import format_short_time, local_time

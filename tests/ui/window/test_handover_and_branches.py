@@ -1,9 +1,8 @@
-"""Manual handovers and observations, and a draft's range: nothing is recorded before confirmation."""
+"""Handovers and observations by hand, sessions that start with one, and branches: edits and retries."""
 
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,26 +22,34 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.chat.actions import CompactUpTo
-from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.actions import CompactUpTo, OpenVersion, RetryAnswer
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
 from helix_desktop.ui.design.cards import Pill
+from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
 from helix_desktop.ui.handover.versions_and_drafts import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
-from helix_desktop.ui.kit.intents import Compact, EditHandover, ExportHandover, Undo
+from helix_desktop.ui.kit.intents import (
+    BranchSession,
+    Compact,
+    ExportHandover,
+    RestoreSession,
+    TrashSession,
+    Undo,
+)
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.import_export import ShareDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, Wait, text_reply
+from tests.support.model_servers.stream_parts import TokenCounts
 from tests.support.part_files import part_files, read_part
-from tests.support.timeline_pane import find_card, has, pills, top
+from tests.support.timeline_pane import find_card, has, pills, top, words
 from tests.support.timeline_pane import press as press_card
 from tests.support.window.buttons import press
-from tests.support.window.chat_geometry import action_names, press_action
+from tests.support.window.chat_geometry import action_names, click_area, press_action
 from tests.support.window.handover_window import (
     BY_HAND,
-    choose_version,
     has_draft,
     notes,
     open_after_two_turns,
@@ -51,7 +58,7 @@ from tests.support.window.handover_window import (
     section,
     shown_text,
 )
-from tests.support.window.window_rig import WindowRig, act, open_window, until
+from tests.support.window.window_rig import WindowRig, act, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -99,24 +106,16 @@ async def _undo(rig: WindowRig) -> None:
     await until(lambda: rig.conversation.session.transcript.window.handover is None, "undone")
 
 
-async def test_a_draft_is_written_kept_over_a_restart_changed_and_handed_over(
-    qapp: QApplication, tmp_path: Path
-) -> None:
+async def test_a_draft_is_written_kept_changed_and_handed_over(rig: WindowRig) -> None:
     """Nothing is compacted before "Hand over"; a handover is undone, and a new draft begins anew."""
     model = Summarizer()
     async with ChatServer(model) as server:
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.begin("project", FILES, server, **BY_HAND)
-            await _check_an_empty_history(rig)
-            await rig.run_turn("And now?")
-            left = await _check_stopping(rig, model)
-        sent = len(server.requests)
-        async with open_window(qapp, tmp_path) as rig:
-            await rig.wiring.workspace_controller.restore_last()
-            await _check_a_draft_after_a_restart(rig, left)
-            assert len(server.requests) == sent
-            await _check_own_words(rig, model)
-            await _check_shorter_range(rig, model)
+        await rig.begin("project", FILES, server, **BY_HAND)
+        await _check_an_empty_history(rig)
+        await rig.run_turn("And now?")
+        await _check_stopping(rig, model)
+        await _check_own_words(rig, model)
+        await _check_shorter_range(rig, model)
 
 
 async def _check_an_empty_history(rig: WindowRig) -> None:
@@ -131,11 +130,8 @@ async def _check_an_empty_history(rig: WindowRig) -> None:
     await _closed(rig)
 
 
-async def _check_stopping(rig: WindowRig, model: Summarizer) -> list[object]:
-    """Writing can be stopped and restarted; a draft counts in the session's usage.
-
-    Return what the window shows in which another one is left open.
-    """
+async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
+    """Writing can be stopped and started again; a draft counts in the session's usage, and stays as left."""
     model.summary = StreamedReply(Text("## Project Background\n- Wor"), Wait(asyncio.Event()))
     window = await open_handovers(rig)
     assert (window.windowTitle(), window.write_button.text()) == (
@@ -171,40 +167,12 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> list[object]:
     assert rig.conversation.budget.spent.tokens == paid, "it is paid for once"
     assert rig.events(HandoverMade) == []
     assert "compaction" not in rig.window.jobs.job_ids()
-    window = await open_handovers(rig)
-    asked = len(model.prompts)
-    press(window, "write_draft")
-    await until(lambda: len(model.prompts) > asked and has_draft(window), "a new draft")
-    window.fields[0].editor.appendPlainText("- One more.")
-    return _shown_draft(window)
 
 
 def _shown_draft(window: HandoverWindow) -> list[object]:
     pills = [pill.text() for pill in window.findChildren(Pill) if pill.isVisible()]
     figures = [words for words in pills if words != "Source"]
     return [shown_text(window), figures, window.ranges.box.currentText(), window.ranges.focus.text()]
-
-
-async def _check_a_draft_after_a_restart(rig: WindowRig, left: list[object]) -> None:
-    """It is as it was left with the app, and is gone once its messages are compacted."""
-    spent = rig.conversation.budget.spent
-    drafted = rig.events(HandoverDiscarded)[-1]
-    assert drafted.draft is not None
-    assert drafted.spent > 0, "it is paid for"
-    dialog = await open_handovers(rig)
-    await until(lambda: has_draft(dialog), "the draft without a request")
-    assert _shown_draft(dialog) == left
-    press(dialog, "hand_over")
-    await _closed(rig)
-    (made,) = rig.events(HandoverMade)
-    assert "One more." in str(made.sections)
-    assert made.spent == 0
-    assert rig.conversation.budget.spent == spent
-    dialog = await open_handovers(rig)
-    assert dialog.draft is None, "its messages are compacted"
-    dialog.reject()
-    await _closed(rig)
-    await _undo(rig)
 
 
 def _shown_labels(window: HandoverWindow) -> list[str]:
@@ -224,7 +192,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     assert notes(dialog)[0].startswith(f"Replaces {counts}. Context: ")
     assert "tool call" in counts
     assert "the fourth file" in model.prompts[0]
-    assert len(rig.events(HandoverMade)) == 1, "the one of the draft that was left"
+    assert rig.events(HandoverMade) == []
     assert rig.conversation.window.measure()[0] == before
     assert {field.title for field in dialog.fields} == {*TITLES}
     section(dialog, TITLES[0]).editor.setPlainText("- My own words. [e4]")
@@ -240,14 +208,6 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     rig.window.commands.undo_compaction.trigger()
     await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
     assert rig.conversation.window.measure()[0] == before
-    dialog = await open_handovers(rig)
-    choose_version(dialog, max(rig.conversation.session.transcript.rewrites.handovers))
-    press(dialog, "edit-action")
-    await until(lambda: rig.conversation.session.transcript.window.handover, "used again without a request")
-    press(dialog, "close")
-    await _closed(rig)
-    assert (len(model.prompts), len(rig.events(HandoverMade))) == (1, 2)
-    await _undo(rig)
 
 
 async def _check_shorter_range(rig: WindowRig, model: Summarizer) -> None:
@@ -322,7 +282,6 @@ async def test_handovers_and_observations_are_compared_written_again_edited_and_
         await _check_sharing(rig, first)
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
-        await _check_editing_undone(rig)
         await _check_observations(rig, model, server)
 
 
@@ -361,6 +320,8 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     rig.window.commands.undo_compaction.trigger()
     active = rig.conversation.session.transcript
     await until(lambda: active.window.handover and active.window.handover[0] == first, "the former one again")
+    words = "1 earlier summary is in its place again."
+    await until(lambda: words in rig.banner_text(), "that no message is back, but the summary before it")
 
 
 async def _check_editing(rig: WindowRig, count: int) -> None:
@@ -373,15 +334,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert {field.title for field in window.fields} == {*TITLES}
     assert window.fields[0].editor.hasFocus()
     assert window.save_button.isHidden()
-    before, first = window.tokens.text(), window.fields[0].text
-    assert "(" not in before
-    window.fields[0].editor.setPlainText("Other words, and a few more of them")
-    await until(lambda: window.tokens.text() != before, "counted")
-    window.fields[0].editor.setPlainText(first)
-    await until(lambda: window.tokens.text() == before, "as it was")
-    for field in window.fields:
-        field.editor.setPlainText("")
-    await until(lambda: "It is empty" in window.problem, "nothing to save")
+    before = window.tokens.text()
     for field in window.fields:
         field.editor.setPlainText("- Words about it. [e4]")
     section(window, TITLES[1]).editor.setPlainText("My own words [e4]")
@@ -403,25 +356,6 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
     pill = "Replaced by “Compacted start of turn 1, edited”"
     await until(lambda: pill in pills(timeline, count), "the card says it too")
-
-
-async def _check_editing_undone(rig: WindowRig) -> None:
-    """An undone handover is read only until it is redone."""
-    active = rig.conversation.session.transcript.window.handover
-    assert active is not None
-    await rig.conversation.window.undo(active[0])
-    rig.perform(EditHandover(active[0]))
-    window = await opened_handovers(rig)
-    assert window.fields == []
-    assert any("undone" in words for words in _shown_labels(window)), "why it cannot be edited"
-    undone = window.tokens.text()
-    press(window, "edit-action")
-    await until(lambda: window.fields, "redone, it can be edited")
-    (item,) = (item for item in rig.conversation.window.items() if item.state == "summarized")
-    tokens = format_token_count(item.tokens)
-    assert undone == window.tokens.text() == tokens
-    press(window, "close")
-    await _closed(rig)
 
 
 async def approve_notes(rig: WindowRig) -> None:
@@ -466,10 +400,225 @@ async def _check_observations(rig: WindowRig, model: Summarizer, server: ChatSer
     assert [observation.priority for observation in event.observations] == [1, 3]
     assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
     assert rig.conversation.window.measure()[0].estimate < before.estimate
-    divider = next(row for row in rig.rows(DividerRow) if row.kind == "context")
-    rig.window.show_page("chat")
-    press_action(rig.chat.view, divider, "timeline")
-    await until(lambda: find_card(rig.views.timeline.get(), divider.key.seq), "the card")
-    press_action(rig.chat.view, divider, "undo")
-    await until(lambda: rig.conversation.window.measure()[0] == before, "all as before")
-    assert "observation" not in rig.window.jobs.job_ids()
+
+
+PORT_SUMMARY = "\n".join(f"## {title}\n- The port is 8080, by the user's word. [e4]" for title in TITLES)
+
+
+def script(request: dict[str, Any]) -> Reply:
+    """Answer, or summarize."""
+    last = str(request["messages"][-1]["content"])
+    if last.startswith("[Write a handover]"):
+        return text_reply(PORT_SUMMARY)
+    return StreamedReply(Text("It is 8080."), usage=TokenCounts(4_000, 5))
+
+
+async def _open_handovers(rig: WindowRig, *, has_summary: bool = True) -> HandoverWindow:
+    """Open them from the timeline, which offers that once there is one, else from the command list."""
+    rig.window.show_page("timeline")
+    button = rig.views.timeline.get().handovers_button
+    if has_summary:
+        await until(button.isVisible, "the timeline")
+        assert button.toolTip().endswith("(Ctrl+Shift+K)")
+        button.click()
+    else:
+        assert not button.isVisible()
+        rig.window.commands.continue_session.trigger()
+    window = await opened_handovers(rig)
+    await until(lambda: notes(window), "the preview")
+    return window
+
+
+async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: WindowRig) -> None:
+    """Made without a model, then written by one; the words of the first are in the second's request."""
+    async with rig.answered_by(script, "project") as server:
+        await rig.run_turn("Which port?")
+        old = rig.conversation.session.id
+        requests = len(server.bodies)
+        timeline = rig.views.timeline.get()
+        window = await _open_handovers(rig, has_summary=False)
+        assert window.seq == NOW
+        assert notes(window)[0].startswith("A new session starts with this summary")
+        assert window.session_button.isHidden(), "there is nothing else to make of one turn"
+        window.use_button.click()
+        await until(lambda: rig.conversation.session.id != old, "the new session")
+        assert len(server.bodies) == requests
+        new = rig.conversation.session.id
+        await until(lambda: rig.rows(DividerRow), "the first row")
+        assert rig.rows(DividerRow)[0].text == "Continues “Which port?”"
+        await _check_the_first_card(rig, old)
+        await rig.run_turn("And now?")
+        first = str(server.bodies[-1]["messages"][1]["content"])
+        assert first.startswith("[Conversation History Summary]")
+        assert "user: Which port?\nagent: It is 8080." in first
+
+        rig.window.show_page("timeline")
+        await until(lambda: find_card(timeline, 2), "the card of the origin")
+        press_card(timeline, 2, "fold:details")
+        assert "Replaces 2 messages" in words(timeline, 2)
+        press_card(timeline, 2, f"session:{old}")
+        await until(lambda: rig.app_window.shown_session.session_id == old, "the first session again")
+        rig.window.show_page("timeline")
+        await until(lambda: find_card(timeline, "continued"), "the way on")
+        press_card(timeline, "continued", f"session:{new}")
+        await until(lambda: rig.app_window.shown_session.session_id == new, "the second session again")
+
+        window = await _open_handovers(rig)
+        await until(window.ranges.box.count, "its ranges")
+        window.ranges.box.setCurrentIndex(window.ranges.box.findData(WHOLE_CONVERSATION))
+        window.write_button.click()
+        await until(lambda: has_draft(window), "the draft")
+        assert window.use_button.text() == "Start new session"
+        window.use_button.click()
+        await until(lambda: rig.conversation.session.id not in (old, new), "the third session")
+        origin = rig.conversation.session.transcript.origin
+        assert origin is not None
+        assert (origin.origin, origin.model) == (new, rig.conversation.model.label)
+
+
+async def _check_the_first_card(rig: WindowRig, old: str) -> None:
+    """It says what the session starts from, and leads to the source and from there back."""
+    new = rig.conversation.session.id
+    (first,) = rig.rows(NoticeRow)
+    assert (first.what, first.level) == ("This session starts from a summary", "handover")
+    assert first.why == "2 messages compacted"
+    assert "Which port?" in first.details
+    rig.window.commands.undo_compaction.trigger()
+    await until(lambda: rig.rows(NoticeRow)[0].what.startswith("Not in the context"), "undone")
+    rig.window.commands.redo_compaction.trigger()
+    await until(lambda: rig.rows(NoticeRow) == [first], "redone")
+    rig.perform(first.actions[0])
+    await until(lambda: rig.app_window.shown_session.session_id == old, "the source session")
+    await rig.wiring.workspace_controller.open_session(new)
+
+
+class Echo:
+    """A model that says what it read last, and how often it was called."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, request: dict[str, object]) -> Reply:
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        self.calls += 1
+        return text_reply(f"{messages[-1]['content']}, call {self.calls}")
+
+
+def said(rig: WindowRig) -> list[str]:
+    """Return what user and model said, as the chat shows it."""
+    return [*(row.text for row in rig.rows(UserRow)), *(row.text for row in rig.rows(AssistantRow))]
+
+
+async def in_branch(rig: WindowRig, parent: str) -> None:
+    """Wait until another session than `parent` is on screen, with its rows and its draft."""
+    await until(lambda: rig.conversation.session.id != parent, "the branch on screen")
+    await rig.wiring.sidebar.refresh()
+
+
+async def test_messages_are_edited_retried_and_sessions_branch(rig: WindowRig) -> None:
+    """Each step has a session of its own."""
+    await rig.open_folder("project")
+    await _check_an_edit(rig)
+    await _check_a_retry(rig)
+    await _check_a_branch(rig)
+    await _check_a_version_from_before_a_handover(rig)
+
+
+async def _check_an_edit(rig: WindowRig) -> None:
+    async with rig.answered_by(Echo()) as server:
+        await rig.run_turn("One")
+        await rig.run_turn("Two")
+        rig.type_message("a draft", send=False)
+        original = rig.conversation.session.id
+        click_area(rig.chat.view, rig.rows(UserRow)[1].key, "edit")
+        await in_branch(rig, original)
+        await until(lambda: rig.composer.text() == "Two", "the message in the composer")
+        assert said(rig) == ["One", "One, call 1"]
+        await until(lambda: "Editing a message." in rig.banner_text(), "the banner")
+
+        await rig.run_turn(" and a half")
+        await until(lambda: "Editing a message." not in rig.banner_text(), "no banner")
+        assert said(rig) == ["One", "Two and a half", "One, call 1", "Two and a half, call 3"]
+        versions = rig.rows(UserRow)[1].versions
+        assert versions is not None
+        assert (len(versions.session_ids), versions.place) == (2, 1)
+        assert server.bodies[2]["messages"][:3] == server.bodies[1]["messages"][:3], "the same up to there"
+
+        click_area(rig.chat.view, rig.rows(UserRow)[1].key, "version:previous")
+        await until(lambda: said(rig)[1:2] == ["Two"], "the first version")
+        assert rig.conversation.session.id == original
+        await until(lambda: rig.composer.text() == "a draft", "its own draft")
+        await until(lambda: rig.rows(UserRow)[1].versions is not None, "its versions")
+        (row,) = rig.window.sidebar.session_list.sessions()
+        assert (row.id, row.active, len(row.versions), row.branch_of) == (original, True, 2, "")
+        assert "2 versions" in row.subtitle
+
+
+async def _check_a_retry(rig: WindowRig) -> None:
+    """An answer is copied, and retried without a second copy of the message."""
+    async with rig.answered_by(Echo()) as server:
+        await rig.run_turn("One")
+        original = rig.conversation.session.id
+        footer = rig.rows(TurnFooterRow)[0]
+        click_area(rig.chat.view, footer.key, "copy")
+        assert QApplication.clipboard().text() == "One, call 1", "the answer as Markdown"
+        rig.perform(RetryAnswer(footer.key.seq))
+        await in_branch(rig, original)
+        await until(lambda: said(rig) == ["One", "One, call 2"], "the other answer")
+        await rig.wait_for_turn_end()
+        assert server.bodies[1] == server.bodies[0], "byte for byte the same request"
+        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
+        versions = rig.rows(TurnFooterRow)[0].versions
+        assert versions is not None
+        branch = rig.conversation.session.id
+        assert versions.session_ids == (original, branch)
+        rig.perform(OpenVersion(original))
+        await until(lambda: rig.app_window.shown_session.session_id == original, "the original")
+        await until(lambda: rig.rows(TurnFooterRow)[0].versions is not None, "two answers")
+        rig.window.perform(TrashSession(original))
+        await until(
+            lambda: "with its 2 versions moved to the trash" in rig.banner_text(), "both in the trash"
+        )
+        trash = await rig.workspace.store.retention.trash()
+        assert {session.id for session in trash.sessions} == {original, branch}
+        rig.window.perform(RestoreSession())
+        await until(lambda: rig.app_window.shown_session.session_id == original, "it is back")
+        await until(lambda: [bool(row.versions) for row in rig.rows(TurnFooterRow)] == [True], "both answers")
+
+
+async def _check_a_branch(rig: WindowRig) -> None:
+    """A session branches at a point and by its shortcut."""
+    async with rig.answered_by(Echo()):
+        await rig.run_turn("One")
+        await rig.run_turn("Two")
+        original = rig.conversation.session.id
+        rig.perform(BranchSession(rig.rows(TurnFooterRow)[0].key.seq))
+        await in_branch(rig, original)
+        await until(lambda: rig.rows(DividerRow), "where the branch begins")
+        assert said(rig) == ["One", "One, call 1"]
+        assert [row.text for row in rig.rows(DividerRow)] == ["Branch begins here"]
+        first = rig.conversation.session.id
+        keys = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_B, keys)
+        await in_branch(rig, first)
+        listed = {item.id: item for item in rig.window.sidebar.session_list.sessions()}
+        second = rig.conversation.session.id
+        depths = [listed[session_id].depth for session_id in (original, first, second)]
+        assert depths in ([0, 1, 1], [0, 1, 2])
+
+
+async def _check_a_version_from_before_a_handover(rig: WindowRig) -> None:
+    """It says so: else the context is full again without a word."""
+    async with rig.answered_by(lambda _: text_reply("Noted. " * 300)):
+        await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
+        for turn in range(3):
+            await rig.conversation.run(f"Message {turn} " + "with many words " * 900)
+        rig.conversation.handovers.start()
+        await until(lambda: rig.events(HandoverMade), "the handover")
+        await rig.conversation.wait_for_background_work()
+        answers = [row.key.seq for row in rig.rows(AssistantRow)]
+        rig.perform(RetryAnswer(answers[-1]))
+        await until(lambda: "This begins before the last compaction." in rig.banner_text(), "the word")
+        await rig.wait_for_turn_end()
+        assert not rig.conversation.session.transcript.window.handover

@@ -1,34 +1,33 @@
-"""Files, images and long texts that go with a message: pasted, dropped, mentioned, opened, sent."""
+"""What goes with a message: files, images, long texts, mentions; slash commands and prompt files."""
 
 from __future__ import annotations
 
 import asyncio
-import base64
 import time
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QColor, QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import UserSpoke
-from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
+from helix_desktop.domain.events.session import ModelChosen
+from helix_desktop.domain.slash_command import MAX_PROMPT_BYTES
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, RemoveAttachment
 from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.rows.row_types import NoticeRow, UserRow, Versions
 from helix_desktop.ui.design.drops import DropHint
-from helix_desktop.ui.inspector.request_groups import WindowRow
 from helix_desktop.ui.kit.intents import Recall
 from tests.support.image_bytes import png
-from tests.support.model_servers.chat_server import api_error, replies_in_order, text_reply
+from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.pdf_bytes import pdf, protected_pdf
-from tests.support.window.buttons import find_child
+from tests.support.window.buttons import find_child, press
 from tests.support.window.chat_geometry import action_names, hit_area_point, press_action
-from tests.support.window.usage_checks import inspector_rows
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, drop, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -129,15 +128,8 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
     for text in (LOG, "w" * (LONG_TEXT_CHARS + 1), LOG + "end"):
         paste(rig, text)
     await until(lambda: len(chips(rig)) == 3, "three chips")
-    first, second, _ = chips(rig)
-    for _ in range(3 * 3):  # each chip and its two buttons come before the text
-        QTest.keyClick(rig.window.focusWidget(), Qt.Key.Key_Backtab)
-    assert first.hasFocus()
-    QTest.keyClick(first, Qt.Key.Key_Right)
-    assert second.hasFocus()
-    QTest.keyClick(second, Qt.Key.Key_Delete)
+    QTest.keyClick(chips(rig)[1], Qt.Key.Key_Delete)
     await until(lambda: len(chips(rig)) == 2, "the second is gone")
-    assert chips(rig)[1].hasFocus(), "the next one has the keyboard"
     QTest.keyClick(chips(rig)[0], Qt.Key.Key_Return)
     await until(lambda: rig.window.page() == "cache", "its content is in sight")
     rig.window.show_page("chat")
@@ -164,82 +156,24 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
 async def test_what_is_mentioned_recalled_pasted_and_dropped_goes_along(rig: WindowRig) -> None:
     """Each step has a session of its own; a folder that is dropped on the window is opened at the end."""
     await _check_mentions(rig)
-    await _check_recalled_contents(rig)
-    await _check_a_dropped_image(rig)
-    await _check_a_large_screenshot(rig)
-    await _check_a_model_without_vision(rig)
-    await _check_a_model_of_which_nothing_is_known(rig)
+    await _check_models_without_vision(rig)
     await _check_a_refused_image(rig)
     await _check_dropped_text_and_links(rig)
     await _check_what_each_place_takes(rig)
 
 
-async def _check_a_dropped_image(rig: WindowRig) -> None:
-    data = png(320, 200, 7)
-    (rig.folder / "lamp.png").write_bytes(data)
-    async with rig.answered_by(replies_in_order(text_reply("A lamp.")), images=True) as server:
-        assert rig.attachment_labels() == []
-        drop(rig, rig.folder / "lamp.png")
-        await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels()[0].startswith(f"{rig.folder}/lamp.png · ")
-        assert rig.composer.text() == ""
-        await until(lambda: rig.attachment_chip().chip.thumbnail, "the chip shows it")
-        rig.type_message("What is this?")
-        await until(lambda: rig.events(UserSpoke), "it was sent")
-        await rig.wait_for_turn_end()
-
-        parts = server.requests[-1].json["messages"][-1]["content"]
-        assert parts[0]["text"] == f"What is this?\n\n[Image: {rig.folder}/lamp.png]"
-        assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
-        (row,) = rig.rows(UserRow)
-        assert row.attachments[0].label.startswith(f"{rig.folder}/lamp.png · ")
-        await until(lambda: rig.rows(UserRow)[0].attachments[0].thumbnail, "the message shows it")
-        (event,) = rig.events(UserSpoke)
-        assert await rig.workspace.store.get(event.attachments[0].digest) == data
-        assert rig.attachment_labels() == []
-
-
-async def _check_a_large_screenshot(rig: WindowRig) -> None:
-    pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
-    pixels.fill(QColor("teal"))
-    async with rig.answered_by(replies_in_order(text_reply("Teal.")), images=True):
-        # Not as `QMimeData` of Python: left on the clipboard, it crashes the process at its end.
-        QGuiApplication.clipboard().setImage(pixels)
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
-        await until(rig.attachment_labels, "the image stands above the text")
-        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-        await until(lambda: rig.events(UserSpoke), "it was sent without a word")
-        await rig.wait_for_turn_end()
-        (event,) = rig.events(UserSpoke)
-        image = event.attachments[0].image
-        assert image is not None
-        assert (image.width, image.height) == (MAX_EDGE_PX, MAX_EDGE_PX // 2)
-        assert identify_image(await rig.workspace.store.get(image.digest), image.digest, image.label) == image
-
-
-async def _check_a_model_without_vision(rig: WindowRig) -> None:
+async def _check_models_without_vision(rig: WindowRig) -> None:
+    """One that sees no images, and one of which that is not known, is named on the chip."""
     (rig.folder / "lamp.png").write_bytes(png(32, 20))
-    async with rig.answered_by(replies_in_order(text_reply("I cannot see it."))) as server:
-        drop(rig, rig.folder / "lamp.png")
-        await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels() == [f"{rig.folder}/lamp.png · images not supported: left out"]
-        rig.type_message("What is this?")
-        await until(lambda: rig.events(UserSpoke), "it was sent")
-        await rig.wait_for_turn_end()
-        assert (
-            f"[Image left out: {rig.folder}/lamp.png" in server.requests[-1].json["messages"][-1]["content"]
-        )
-        await until(lambda: rig.rows(UserRow)[0].attachments[0].is_left_out, "the chat says so too")
-        assert rig.rows(UserRow)[0].attachments[0].label == f"{rig.folder}/lamp.png · left out"
-
-
-async def _check_a_model_of_which_nothing_is_known(rig: WindowRig) -> None:
-    """A model that may see no images is named on the chip."""
-    async with rig.answered_by(replies_in_order(), images=None):
-        drop(rig, rig.folder / "lamp.png")
-        await until(rig.attachment_labels, "the image stands above the text")
-        assert rig.attachment_labels()[0].endswith(" tokens · images may not be supported")
-        rig.perform(RemoveAttachment(rig.attachment_chip().key))
+    for images, words in (
+        (False, f"{rig.folder}/lamp.png · images not supported: left out"),
+        (None, " tokens · images may not be supported"),
+    ):
+        async with rig.answered_by(replies_in_order(), images=images):
+            drop(rig, rig.folder / "lamp.png")
+            await until(rig.attachment_labels, "the image stands above the text")
+            assert rig.attachment_labels()[0].endswith(words)
+            rig.perform(RemoveAttachment(rig.attachment_chip().key))
 
 
 async def _check_a_refused_image(rig: WindowRig) -> None:
@@ -492,34 +426,138 @@ async def _check_mentions(rig: WindowRig) -> None:
         await until(lambda: len(titles(rig)) == 1, "the content of that digest")
 
 
-BUILD_LOG = "".join(f"step {n} of the build went well\n" for n in range(80))
+PROMPT = "---\ndescription: Review a file\nargument-hint: FILE\n---\nReview $1 closely.\n!git status\n"
 
 
-def _messages(rig: WindowRig) -> list[WindowRow]:
-    return [row for row in inspector_rows(rig) if row.kind == "user"]
+def _titles(rig: WindowRig) -> list[str]:
+    popup = rig.composer.completer.popup
+    return [row.title for row in popup.completions] if popup is not None else []
 
 
-async def _check_recalled_contents(rig: WindowRig) -> None:
-    """The request has them in the message: none counts as recalled, which is what the agent asked for."""
-    async with rig.answered_by(lambda _: text_reply("Seen.")):
-        await rig.run_turn("Hello")
-        contents = rig.workspace.contents
-        for text in (BUILD_LOG, BUILD_LOG.upper()):
-            digest = (await contents.attach_paste(rig.conversation.session.id, text)).digest
-            await rig.wiring.session.run(Recall(digest))
-        await until(lambda: len(rig.attachment_labels()) == 2, "the chips")
-        await rig.run_turn("What is this?")
-        await until(lambda: len(_messages(rig)) == 2, "its row")
-        plain, attached = _messages(rig)
-        assert (plain.why, attached.why) == ("Your message", "Your message, with 2 attachments")
-        (_, event) = rig.events(UserSpoke)
-        assert attached.tokens > sum(one.tokens for one in event.attachments) / 2
-        assert not [row for row in inspector_rows(rig) if row.kind == "recalled"]
-        legend = rig.views.inspector.breakdown._legend
-        assert legend["recalled"].isHidden()
-        assert "that you attached" in legend["user"].toolTip()
-        await rig.wiring.session.run(Recall(event.attachments[0].digest))
-        await until(lambda: len(rig.attachment_labels()) == 1, "the chip")
-        await rig.run_turn("And this?")
-        await until(lambda: len(_messages(rig)) == 3, "its row")
-        assert _messages(rig)[-1].why.startswith("Your message, with ")
+def _is_named(rig: WindowRig, words: str) -> bool:
+    return words in rig.banner_text()
+
+
+def _write_prompt(rig: WindowRig, name: str, text: str = PROMPT) -> None:
+    file = Path(rig.wiring.services.registry.get(rig.workspace.id).path) / ".agents" / "commands" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+async def test_prompt_files_and_built_in_commands_are_typed(rig: WindowRig) -> None:
+    async with rig.answered_by(lambda _: text_reply("Done."), "built-in") as server:
+        await _check_built_in_commands(rig, server)
+        await rig.open_folder("files")
+        await rig.use_server(server)
+        await _check_prompt_files(rig, server)
+        rig.window.commands.copy_markdown.trigger()
+        copied = QGuiApplication.clipboard().text()
+        assert "## You · " in copied
+        assert "Review src/app.py closely.\n!git status" in copied
+        await _check_models(rig)
+
+
+async def _check_models(rig: WindowRig) -> None:
+    """Behind `/model ` the models are offered."""
+    editor, label = rig.composer.editor, rig.conversation.model.label
+    rig.composer.set_text("")
+    QTest.keyClicks(editor, "/model ")
+    await until(lambda: _titles(rig) == [label, "demo/offline", "default"], "all models")
+    QTest.keyClicks(editor, "off")
+    await until(lambda: _titles(rig) == ["demo/offline"], "those with these letters")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    assert rig.composer.text() == "/model demo/offline "
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    await until(lambda: rig.conversation.model.demo, "the demo model")
+    rig.type_message("/model default")
+    await until(lambda: rig.conversation.model.label == label, "the workspace's default")
+    assert rig.conversation.session.transcript.chosen_model == ""
+
+
+async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
+    """They do what the menus do, with arguments or without.
+
+    An unknown command is kept with the nearest name, a path is sent as text.
+    """
+    rig.type_message("/mode plan")
+    await until(lambda: rig.conversation.mode == "plan", "mode plan")
+    rig.type_message("/budget 200k $2.50")
+    await until(lambda: rig.conversation.budget.limit.tokens == 200_000, "the budget")
+    assert rig.conversation.budget.limit.cost == 2.5
+    rig.type_message("/rename A better title")
+    await until(lambda: rig.conversation.session.transcript.title == "A better title", "the title")
+    rig.type_message("/model demo")
+    await until(lambda: rig.events(ModelChosen), "the model")
+    assert rig.events(ModelChosen)[-1].model == "demo/offline"
+    rig.type_message("/cache notes")
+    await until(lambda: rig.window.page() == "cache", "the cache")
+    assert rig.views.outputs.get().filter_bar.field.text() == "notes"
+    rig.window.show_page("chat")
+    before = rig.conversation.session.id
+    rig.type_message("/rename")
+    await until(rig.window.top_bar.title.is_editing, "the title to type into")
+    rig.type_message("/help")
+    await until(lambda: rig.window.help_windows.guide, "the guide")
+    assert rig.window.help_windows.guide is not None
+    assert rig.window.help_windows.guide.topic == "commands"
+    rig.type_message("/clear")
+    await until(lambda: rig.conversation.session.id != before, "a new session")
+    assert server.bodies == []
+
+    _write_prompt(rig, "review.md")
+    rig.type_message("/reviw src")
+    await until(lambda: "Did you mean /review?" in rig.banner_text(), "the nearest name")
+    assert rig.composer.text() == "/reviw src"
+    press(rig.window.notices, "send_as_message")
+    await until(lambda: rig.events(UserSpoke), "the message")
+    await until(lambda: "Did you mean" not in rig.banner_text(), "no banner")
+    await rig.wait_for_turn_end()
+    for typed, words in (
+        ("/mode loud", "isn't a mode"),
+        ("/clear now", "takes no arguments"),
+        ("/stop", "isn't running"),
+        ("/budget x", "wasn't changed"),
+        ("/model zzz", "isn't one model"),
+    ):
+        rig.type_message(typed)
+        await until(partial(_is_named, rig, words), words)
+        assert rig.composer.text() == typed
+        rig.composer.set_text("")
+    await rig.run_turn("/usr/bin is full")
+    assert [event.text for event in rig.events(UserSpoke)] == ["/reviw src", "/usr/bin is full"]
+
+
+async def _check_prompt_files(rig: WindowRig, server: ChatServer) -> None:
+    """One is completed, expanded and sent, with the draft and its attachments.
+
+    The chat shows what was sent and from which file.
+    """
+    _write_prompt(rig, "review.md")
+    _write_prompt(rig, "large.md", "x" * (MAX_PROMPT_BYTES + 1))
+    rig.type_message("/", send=False)
+    await until(lambda: _titles(rig)[:1] == ["/review"], "prompt files first")
+    assert _titles(rig)[-1] == "/large", "what can't be used comes last, with the reason"
+    rig.type_message("rev", send=False)
+    await until(lambda: _titles(rig) == ["/review"], "the command that matches")
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)
+    assert rig.composer.text() == "/review "
+    await rig.run_turn("src/app.py")
+    (event,) = rig.events(UserSpoke)
+    assert event.text == "Review src/app.py closely.\n!git status"
+    assert event.prompt is not None
+    assert server.bodies[-1]["messages"][-1]["content"] == event.text
+    (row,) = rig.rows(UserRow)
+    assert (row.text, row.prompt) == (event.text, "/review · .agents/commands/review.md")
+    await until(lambda: "nothing is run" in rig.banner_text(), "the banner")
+    assert rig.composer.text() == ""
+    QTest.keyClick(rig.composer.editor, Qt.Key.Key_Up)
+    assert rig.composer.text() == "/review src/app.py"
+    rig.composer.set_text("")
+
+    rig.window.commands.all_commands.trigger()
+    palette = rig.window.help_windows.command_palette
+    assert palette is not None
+    palette.search.setText("review")
+    await until(lambda: len(palette.list_view.rows) == 1, "the prompt file in the palette")
+    palette.accept(palette.list_view.rows[0].value)
+    assert rig.composer.text() == "/review "
