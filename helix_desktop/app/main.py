@@ -9,6 +9,7 @@ import argparse
 import gc
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import QEventLoop, Qt, QTimer
@@ -23,7 +24,6 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.exit_codes import FAILED, LOCKED, USAGE
-from helix_desktop.system.input_method import qt_input_methods
 from helix_desktop.ui.design.sized_dialog import fit_screen
 
 text = TextContext("Start")
@@ -124,3 +124,13 @@ def _paint_first_frame(frame: WindowFrame) -> None:
     loop.exec()
     timeout.stop()
     frame.window.first_frame.disconnect()
+
+
+def qt_input_methods(environment: Mapping[str, str]) -> str:
+    """Return a value for QT_IM_MODULES where Qt would find no plugin for the user's choice, else "".
+
+    The Qt of Helix has the plugin of ibus only; that of fcitx is for the version of Qt that the system has.
+    Fcitx answers to clients of ibus too, so that plugin is the second choice.
+    """
+    choice = environment.get("QT_IM_MODULE", "")
+    return f"{choice};ibus" if choice in ("fcitx", "fcitx5") and not environment.get("QT_IM_MODULES") else ""

@@ -198,7 +198,8 @@ _PRINTING_SCRIPT = re.compile(r"[\d,$;p ]+")
 
 def secrets_read(program: Program) -> Iterator[str]:
     """Yield the paths of files with keys or passwords whose content a program shows or copies."""
-    if not program.is_hidden and not _is_kept(program.outputs):
+    is_kept = program.outputs and all(path == "/dev/null" or is_secret_path(path) for path in program.outputs)
+    if not program.is_hidden and not is_kept:
         inputs = program.inputs if program.name in _SHOWING else ()
         yield from filter(_may_be_secret, (*_shown_paths(program), *inputs))
 
@@ -223,11 +224,6 @@ def _shown_paths(program: Program) -> Sequence[str]:
             is_folder = place.endswith("/") or posixpath.basename(place) in (".", "..")
             return [] if is_folder or is_secret_path(place) else sources
     return []
-
-
-def _is_kept(outputs: Sequence[str]) -> bool:
-    """Return True if what a program prints goes to where it is no more readable than before."""
-    return bool(outputs) and all(path == "/dev/null" or is_secret_path(path) for path in outputs)
 
 
 _HARMLESS = frozenset({

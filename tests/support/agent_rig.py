@@ -31,8 +31,7 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.permissions.rule_offers import suggest_command_rules
-from helix_desktop.permissions.rules import suggest_edit_rules
+from helix_desktop.permissions.rules import suggest_command_rules, suggest_edit_rules
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import AskUser

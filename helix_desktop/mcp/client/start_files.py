@@ -330,7 +330,7 @@ class _FolderReader:
     def _read_folder(self, folder: str) -> FolderState:
         digests = hashlib.sha256(), hashlib.sha256()
         newest, newest_ns = "", 0
-        waiting = [(folder, self._is_uncovered(folder))]
+        waiting = [(folder, any(_is_below(folder, place) for place in self._uncovered))]
         while waiting and self._left >= 0:
             present, is_uncovered = waiting.pop()
             try:
@@ -379,9 +379,6 @@ class _FolderReader:
             self._folders.append(inside)
         elif digest := _file_digest(final):
             self.files[inside] = digest
-
-    def _is_uncovered(self, path: str) -> bool:
-        return any(_is_below(path, place) for place in self._uncovered)
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -389,10 +389,6 @@ def split_alternatives(pattern: str) -> list[str]:
     ]
 
 
-def pattern_options(pattern: str) -> list[str]:
-    return [f"--regexp={pattern}", *(["--ignore-case"] if is_any_case(pattern) else [])]
-
-
 async def match_lines(
     texts: Sequence[bytes],
     pattern: str,
@@ -409,8 +405,8 @@ async def match_lines(
             lambda: [list(islice(plain.find(text), limit)) for text in texts]
         ), True
     joined = b"\n".join((*texts, b""))
-    options = ["--column", "--byte-offset", "--text", *pattern_options(pattern), "--", "-"]
-    result = await ripgrep.run(options, ".", joined)
+    options = ["--column", "--byte-offset", "--text", *(["--ignore-case"] if is_any_case(pattern) else [])]
+    result = await ripgrep.run([*options, f"--regexp={pattern}", "--", "-"], ".", joined)
     found = await asyncio.to_thread(_match_rows, result.output, joined, texts, limit)
     return found, not result.dropped_bytes
 

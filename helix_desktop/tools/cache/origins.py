@@ -119,10 +119,6 @@ class Origins:
             session_id, upto = summaries[session_id].branch_of, min(upto, summaries[session_id].branch_seq)
         return min(upto, ends.get(session_id, 0))
 
-    def seq_of(self, digest: str) -> int:
-        """Return the newest event of the calling session in which a content arose; 0 if it did not there."""
-        return self._by_digest().get(digest, 0)
-
     def digests(self, prefix: str) -> list[str]:
         """Return the contents that arose in the calling session and begin with these hex digits."""
         return [digest for digest in self._by_digest() if digest.startswith(prefix)]
@@ -154,7 +150,7 @@ class Origins:
 
     async def of_content(self, entry: CacheEntry) -> Origin:
         """Return where a content arose: in the calling session if it did there, else where it was stored."""
-        if seq := self.seq_of(entry.digest):
+        if seq := self._by_digest().get(entry.digest, 0):
             return self.of_event(seq, entry.digest)
         return Origin(at_ms=entry.created, session_name=await self.name_of(entry.session))
 

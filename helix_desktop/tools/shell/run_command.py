@@ -30,7 +30,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 from helix_desktop.permissions.data_loss import find_effects
 from helix_desktop.permissions.reading_commands import asked_part, split_command
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
-from helix_desktop.permissions.rule_offers import (
+from helix_desktop.permissions.rules import (
     lasting_refusal,
     runs_project_code,
     suggest_command_rules,

@@ -27,19 +27,17 @@ from helix_desktop.permissions.command_match import (
     possibly_matches,
 )
 from helix_desktop.permissions.files_run_by_programs import auto_run_kind
-from helix_desktop.permissions.rule_offers import (
-    runs_project_code,
-    suggest_command_rules,
-    suggest_pattern,
-)
 from helix_desktop.permissions.rules import (
     allowed_but_for,
     evaluate,
     parse_rule,
     rule_applies,
     rule_names,
+    runs_project_code,
+    suggest_command_rules,
     suggest_edit_rules,
     suggest_fetch_rules,
+    suggest_pattern,
     suggest_server_rules,
 )
 from tests.support.tables import for_each

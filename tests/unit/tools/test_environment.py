@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.tools.environment import WorkspaceEnvironment, describe_environment, describe_git
+from helix_desktop.tools.environment import test_commands as commands_of
 from helix_desktop.tools.files.jail_posix import PosixJail
-from helix_desktop.tools.project_commands import test_commands as commands_of
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
 from tests.support.git_checkouts import git, needs_git

@@ -13,8 +13,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.tools import ApprovalRequest, EditedFile, LastingRefusal, McpChange
-from helix_desktop.permissions.rule_offers import suggest_command_rules
-from helix_desktop.permissions.rules import suggest_server_rules
+from helix_desktop.permissions.rules import suggest_command_rules, suggest_server_rules
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.page import ChatPage

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.system.input_method import qt_input_methods
+from helix_desktop.app.main import qt_input_methods
 
 
 def test_fcitx_is_reached_through_its_ibus_frontend() -> None:
