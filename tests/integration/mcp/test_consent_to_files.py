@@ -115,6 +115,22 @@ async def approve(project: Path, command: str, *args: str, **fields: Any) -> Non
         assert await run.state() == "ready", await run.status()
 
 
+async def agent_runs(project: Path, command: str) -> None:
+    """Run the app, whose server starts without a question, and have the agent run a command."""
+    async with app(project) as run:
+        assert await run.state() == "ready", await run.status()
+        await run.agent_does("run_command", command=command)
+
+
+@asynccontextmanager
+async def asking(project: Path, *changed: str) -> AsyncIterator[App]:
+    """Assert that the next start asks, and names last what changed."""
+    async with app(project) as run:
+        assert await run.state() == "unapproved"
+        assert run.config.consent_changes[-len(changed) :] == changed
+        yield run
+
+
 async def check_asks(project: Path, *changed: str) -> None:
     """Assert that the next start asks, names what changed, and starts the server once the user agrees."""
     async with app(project) as run:
@@ -220,9 +236,7 @@ async def test_links_are_followed(project: Path) -> None:
     (project / "other").mkdir()
     for file in (project / "tools").iterdir():
         shutil.copy2(file, project / "other")
-    async with app(project) as run:
-        assert await run.state() == "ready"
-        await run.agent_does("run_command", command="ln -sfn other linked")
+    await agent_runs(project, "ln -sfn other linked")
     async with app(project) as run:
         assert await run.state() == "unapproved"
         assert "linked" in run.config.consent_changes
@@ -240,20 +254,15 @@ async def test_the_python_of_an_environment_is_replaced(project: Path) -> None:
     path = os.pathsep.join((str(programs), os.environ["PATH"]))
     for command, fields in ((".venv/bin/python", {}), ("python", {"env": {"PATH": path}})):
         await approve(project, command, "-S", "tools/server.py", **fields)
-        replace = "cp -L .venv/bin/python p; rm .venv/bin/python; mv p .venv/bin/python"
-        async with app(project) as run:
-            assert await run.state() == "ready", await run.status()
-            await run.agent_does("run_command", command=replace)
+        await agent_runs(project, "cp -L .venv/bin/python p; rm .venv/bin/python; mv p .venv/bin/python")
         async with app(project) as run:
             assert await run.state() == "unapproved"
             assert ".venv/bin/python" in run.config.consent_changes
             await run.agree()
-            await run.agent_does(
-                "run_command", command=f"echo 'X = 1' > {packages.relative_to(project)}/a.py"
-            )
-        async with app(project) as run:
-            assert await run.state() == "unapproved"
-            assert run.config.consent_changes == (".venv/lib/python3.11/site-packages/a.py",)
+            change = f"echo 'X = 1' > {packages.relative_to(project)}/a.py"
+            await run.agent_does("run_command", command=change)
+        async with asking(project, ".venv/lib/python3.11/site-packages/a.py") as run:
+            assert len(run.config.consent_changes) == 1
             await run.services.mcp_servers.remove(run.id, "box")
 
 
@@ -268,13 +277,9 @@ async def test_what_is_ignored_and_bytecode(project: Path) -> None:
     )
     await approve(project, PYTHON, "-S", "server.py")
     assert "__pycache__" not in [name for _, names, _ in os.walk(project) for name in names]
-    async with app(project) as run:
-        assert await run.state() == "ready", await run.status()
-        await run.agent_does("run_command", command="echo 'X = 1' > dist/late.py")
+    await agent_runs(project, "echo 'X = 1' > dist/late.py")
     await check_asks(project, "dist/late.py")
-    async with app(project) as run:
-        plant = "mkdir -p dist/__pycache__; echo evil > dist/__pycache__/late.cpython-311.pyc"
-        await run.agent_does("run_command", command=plant)
+    await agent_runs(project, "mkdir -p dist/__pycache__; echo evil > dist/__pycache__/late.cpython-311.pyc")
     async with app(project) as run:
         assert await run.state() == "ready", await run.status()
 
@@ -288,12 +293,8 @@ async def test_modules_and_runners_load_from_the_folder_in_which_they_start(proj
         commands.append(["make", "-s", "serve"])
     for number, words in enumerate(commands):
         await approve(project, *words)
-        async with app(project) as run:
-            assert await run.state() == "ready", await run.status()
-            await run.agent_does("run_command", command=f"mkdir -p new; echo {number} > new/a.py")
-        async with app(project) as run:
-            assert await run.state() == "unapproved"
-            assert run.config.consent_changes[-1] == "new/a.py"
+        await agent_runs(project, f"mkdir -p new; echo {number} > new/a.py")
+        async with asking(project, "new/a.py") as run:
             await run.services.mcp_servers.remove(run.id, "box")
 
 
@@ -302,8 +303,7 @@ async def test_a_program_of_elsewhere_is_not_asked_about(project: Path) -> None:
     (project / "shop.db").write_bytes(b"SQLite format 3\0" + bytes(100))
     server = str(SCRIPTS_DIR / "raw_server.py")
     await approve(project, PYTHON, "-S", server, "--root", ".", "--db", "shop.db")
-    async with app(project) as run:
-        await run.agent_does("run_command", command="echo x > new.py; printf xxx >> shop.db")
+    await agent_runs(project, "echo x > new.py; printf xxx >> shop.db")
     async with app(project) as run:
         assert await run.state() == "ready"
         assert run.config.approved_files == {}

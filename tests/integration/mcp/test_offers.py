@@ -23,13 +23,8 @@ from helix_desktop.mcp.client.session import (
 )
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
-REVIEW = ServerPrompt(
-    "made",
-    "review",
-    "made:review",
-    "Reviews a change.",
-    (PromptArgument("file", is_required=True), PromptArgument("tone")),
-)
+ARGUMENTS = (PromptArgument("file", is_required=True), PromptArgument("tone"))
+REVIEW = ServerPrompt("made", "review", "made:review", "Reviews a change.", ARGUMENTS)
 NOTES = ServerResource("made", "note://today", "Notes of today")
 
 
@@ -164,10 +159,8 @@ async def test_a_list_without_an_end_is_cut() -> None:
     assert len(await list_prompts("made", cast("ClientSession", stuck))) == stuck.pages == 2
 
 
-class RefusingSession:
+class RefusingSession(EndlessSession):
     """Lists no prompts, and says so with what it was sent."""
-
-    server_capabilities = types.ServerCapabilities(prompts=types.PromptsCapability())
 
     async def list_prompts(self, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
         raise MCPError(-32603, "Bearer s3cret is not enough")

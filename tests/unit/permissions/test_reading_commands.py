@@ -75,34 +75,12 @@ ASKED = [
     for line in (Path(__file__).parent / "asked_commands.txt").read_text(encoding="utf-8").splitlines()
 ]
 """More syntax than lists and pipes; programs that are not on the list, or are files; options that write, run
-a program, or never end.
+a program, or never end; paths outside of the workspace, and with keys.
 """
 
 
 @for_each("command", ASKED)
 def test_what_may_do_more_is_asked_about(command: str) -> None:
-    assert not only_reads(command)
-
-
-@for_each(
-    "command",
-    [
-        "cat /etc/passwd", "cat ~/.bashrc", "cat ~root/x", "ls ..", "cat ../x", "cat src/../../x",
-        "cat a/../b",
-        "cd .. && ls", "cd src", "cd src; ls", "cd src || ls", "ls | cd src && ls", "cd && ls",
-        "cd - && ls",
-        "cd src && cat ../../x", "cat .env", "cat src/.env.local", "cat key.pem", "ls .ssh/id",
-        "head -n 5 .npmrc",
-        "git show HEAD:.env", "git show HEAD:../x", "git diff -- .env", "git log -L1,2:.env",
-        "git log -p -- .env", "git show HEAD~3 -- conf/.env", "git show HEAD~3:conf/.env",
-        "git blame .env",
-        "find . -newer /etc/passwd", "find .. -name x", "grep x .env", "grep --color x .env", "cat *",
-        "cat ?", "rg x *.py",
-        "git show :.env", "diff a.py /etc/passwd", "cat /w/../etc/passwd", "cat /wx/a", "ls *",
-        "sed -n p .env",
-    ],
-)  # fmt: skip
-def test_paths_outside_and_with_keys_are_asked_about(command: str) -> None:
     assert not only_reads(command)
 
 
@@ -119,8 +97,7 @@ def test_what_it_uses_is_told() -> None:
     assert [place.path for place in use.paths] == ["src", "src/lib", "src/a.py"]
     assert (use.searched, use.shows_tracked) == (("src/lib",), True)
     for command, searched in {
-        "grep -r x": (".",),
-        "grep x a.py": (), "cat a.py | grep x": (), "diff a b": (".",),         "ls -R": (),
+        "grep -r x": (".",), "grep x a.py": (), "cat a.py | grep x": (), "diff a b": (".",), "ls -R": (),
     }.items():  # fmt: skip
         used = reading_use(command, "", "/w", PROGRAMS)
         assert used is not None
@@ -139,14 +116,13 @@ def test_every_program_of_the_list_may_run_and_none_with_an_option_that_is_not_l
         assert not (takes_paths and only_reads(f"{program.name} {first}/etc/passwd"))
 
 
-@for_each("script", ["p", "1,5p", "$p", "/a/,/b/d", "s/a/b/", "s/[0-9]*/x/gp", "1p;2p", "2,4!d", "5q"])
-def test_scripts_of_sed_that_print(script: str) -> None:
-    assert prints_only(script)
+PRINTING = ["p", "1,5p", "$p", "/a/,/b/d", "s/a/b/", "s/[0-9]*/x/gp", "1p;2p", "2,4!d", "5q"]
+DOING_MORE = ["", "w a", "1w a", "e", "s/a/b/e", "s/a/b/w x", "r a", "p w x", "s/[/]/;/w f/p", "{p}"]
 
 
-@for_each("script", ["", "w a", "1w a", "e", "s/a/b/e", "s/a/b/w x", "r a", "p w x", "s/[/]/;/w f/p", "{p}"])
-def test_scripts_of_sed_that_do_more(script: str) -> None:
-    assert not prints_only(script)
+@for_each("script", PRINTING + DOING_MORE)
+def test_scripts_of_sed_that_print_and_those_that_do_more(script: str) -> None:
+    assert prints_only(script) == (script in PRINTING)
 
 
 def test_the_user_changes_the_list() -> None:
@@ -196,12 +172,8 @@ def test_a_program_can_be_in_the_list_once() -> None:
 
 def test_a_reading_command_runs_in_each_mode_unless_a_rule_says_otherwise() -> None:
     rule = PermissionRule("run_command", "git status", confined=True)
-    call = ApprovalRequest(
-        *("c", "run_command", "git status", "", "git status", rule),
-        kind="command",
-        confined=True,
-        is_reading=True,
-    )
+    words = ("c", "run_command", "git status", "", "git status", rule)
+    call = ApprovalRequest(*words, kind="command", confined=True, is_reading=True)
     for mode in ("ask", "plan", "auto"):
         assert evaluate((), call, mode).effect == "allow"
         for effect in ("ask", "deny"):

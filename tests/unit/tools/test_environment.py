@@ -15,6 +15,7 @@ from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
 from tests.support.git_checkouts import git, needs_git
+from tests.support.sandbox_rig import write_file
 
 posix = pytest.mark.skipif(os.name == "nt", reason="a program in a script")
 
@@ -43,31 +44,6 @@ async def test_a_checkout_and_its_tests_are_described(tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize(
-    ("files", "commands"),
-    [
-        ({}, []),
-        ({"README.md": "Run `PYTHONPATH=src python -m pytest -q`.\n"}, ["PYTHONPATH=src python3 -m pytest"]),
-        ({"README.md": "Set PYTHONPATH=src first.\nThen run pytest.\n"}, []),
-        ({"pytest.ini": "[pytest]\npythonpath = src\n"}, ["python3 -m pytest"]),
-        ({"tests/conftest.py": "import sys\nsys.path.insert(0, 'src')\n"}, ["python3 -m pytest"]),
-        ({"uv.lock": ""}, ["uv run pytest"]),
-        ({".venv/bin/python": ""}, [".venv/bin/python -m pytest"]),
-        ({"Makefile": "test:\n\tpytest\n"}, ["make test"]),
-    ],
-)
-def test_tests_of_packages_in_src_run_as_the_project_says(
-    tmp_path: Path, files: dict[str, str], commands: list[str]
-) -> None:
-    """Without an install `python3 -m pytest` finds none of them: a command that fails is worse than none."""
-    sources = {"pyproject.toml": "[tool.pytest.ini_options]\n", "src/pack/__init__.py": ""}
-    for name, text in {**sources, **files}.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(text)
-    assert commands_of(PosixJail(tmp_path)) == commands
-
-
-@posix
 @needs_git
 async def test_looking_leaves_nothing_in_the_folder(tmp_path: Path) -> None:
     git(tmp_path, "init", "-q")
@@ -90,6 +66,11 @@ async def test_a_git_that_hangs_holds_nothing_up(tmp_path: Path) -> None:
     assert "\ngit: branch fix/it; its state is not known, git did not answer in 0.1 s\n" in text
 
 
+IN_SRC = {"pyproject.toml": "[tool.pytest.ini_options]\n", "src/pack/__init__.py": ""}
+"""Without an install `python3 -m pytest` finds none of it: a command that fails is worse than none."""
+
+
+@posix
 @pytest.mark.parametrize(
     ("files", "commands"),
     [
@@ -100,11 +81,25 @@ async def test_a_git_that_hangs_holds_nothing_up(tmp_path: Path) -> None:
         ({"pyproject.toml": 'dev = ["pytest>=8"]\n', "uv.lock": ""}, ["uv run pytest"]),
         ({"pyproject.toml": 'name = "pytester"\n'}, []),
         ({"mvnw": "", "pom.xml": ""}, ["./mvnw test"]),
+        (IN_SRC, []),
+        (
+            {**IN_SRC, "README.md": "Run `PYTHONPATH=src python -m pytest -q`.\n"},
+            ["PYTHONPATH=src python3 -m pytest"],
+        ),
+        ({**IN_SRC, "README.md": "Set PYTHONPATH=src first.\nThen run pytest.\n"}, []),
+        ({**IN_SRC, "pytest.ini": "[pytest]\npythonpath = src\n"}, ["python3 -m pytest"]),
+        (
+            {**IN_SRC, "tests/conftest.py": "import sys\nsys.path.insert(0, 'src')\n"},
+            ["python3 -m pytest"],
+        ),
+        ({**IN_SRC, "uv.lock": ""}, ["uv run pytest"]),
+        ({**IN_SRC, ".venv/bin/python": ""}, [".venv/bin/python -m pytest"]),
+        ({**IN_SRC, "Makefile": "test:\n\tpytest\n"}, ["make test"]),
     ],
 )
 def test_the_usual_test_command(tmp_path: Path, files: dict[str, str], commands: list[str]) -> None:
     for name, words in files.items():
-        (tmp_path / name).write_text(words)
+        write_file(tmp_path, name, words)
     assert commands_of(PosixJail(tmp_path)) == commands
 
 
