@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.index_entry import index_text
@@ -32,7 +32,7 @@ class SessionRig:
     id: str = SESSION
 
     @classmethod
-    async def create(cls, title: str = "Tides") -> SessionRig:
+    async def create(cls, title: str = "Tides") -> Self:
         transcript = Transcript()
         rig = cls(MemoryStore(lambda: AT + transcript.last_seq * 60_000), transcript)
         await rig.add(SessionStarted(title))
@@ -52,11 +52,19 @@ class SessionRig:
         """Record a message of the user."""
         return await self.add(UserSpoke(text, 5))
 
-    async def use_tool(self, target: str, output: bytes, tool: str = "read_file", words: str = "") -> int:
+    async def use_tool(
+        self,
+        target: str,
+        output: bytes,
+        tool: str = "read_file",
+        words: str = "",
+        arguments: str = "",
+        ok: bool = True,
+    ) -> int:
         """Record a call and its output; return the output's seq."""
-        call = ToolCall(f"c{self.transcript.last_seq}", tool, f'{{"path": "{target}"}}')
-        digest = digest_of(output)
-        answer = ToolAnswered(call.id, tool, output.decode(), digest, len(output), 9, 9, target)
+        call = ToolCall(f"c{self.transcript.last_seq}", tool, arguments or f'{{"path": "{target}"}}')
+        digest, text = digest_of(output), output.decode(errors="replace")
+        answer = ToolAnswered(call.id, tool, text, digest, len(output), 9, 9, target, ok=ok)
         await self.add(AssistantSpoke(words, "m", 5, (call,)))
         return await self.add(answer, contents=(Content(digest, output, tool, target),))
 

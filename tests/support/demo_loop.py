@@ -84,7 +84,7 @@ class DemoLoop:
         except ToolError as error:
             return str(error)
         text = result.content.decode(errors="replace")
-        digest = result.recalled or self.cache.put(result.content, call.name, result.target)
+        digest = result.recalled or await self.cache.put(result.content, call.name, result.target)
         if len(text) > 400:  # shorter ones would save nothing as markers
             self._markers[call.id] = marker(digest, call.name, result.target, len(text), first_line(text))
         return result.model_text or text

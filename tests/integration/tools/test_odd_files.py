@@ -175,7 +175,7 @@ async def test_a_name_that_looks_like_a_spelling_is_itself(tmp_path: Path) -> No
 
 @posix_names
 async def test_the_agent_of_a_run_meets_all_of_them(tmp_path: Path) -> None:
-    """One step with a call for each, as a user starts it, and the answers that its model reads."""
+    """As a user starts it: what its model reads, and an edit of an odd name as the call's change."""
     cli = Cli.create(tmp_path)
     latin = "café\nname=x\n".encode("latin-1")
     (cli.project / "latin.txt").write_bytes(latin)
@@ -189,7 +189,9 @@ async def test_the_agent_of_a_run_meets_all_of_them(tmp_path: Path) -> None:
         Call("search_text", json.dumps({"pattern": "needle"}), "c2"),
         Call("find_files", json.dumps({"pattern": "*.txt"}), "c3"),
     ]
-    async with ChatServer(replies_in_order(StreamedReply(*calls), text_reply("Done."))) as server:
+    change = {"path": "new\\u000aline.txt", "old_text": "needle", "new_text": "thread"}
+    then = StreamedReply(Call("edit_file", json.dumps(change), "c4"))
+    async with ChatServer(replies_in_order(StreamedReply(*calls), then, text_reply("Done."))) as server:
         result = await cli.run_with_server(server.base_url, "Go.", "--yes")
     assert result.code == 0, result.err
     answers = {
@@ -201,20 +203,9 @@ async def test_the_agent_of_a_run_meets_all_of_them(tmp_path: Path) -> None:
     assert "\nnew\\u000aline.txt\n  1:needle\n" in answers["c2"].text
     assert "1 binary file has it, not shown: nul.bin" in answers["c2"].text
     assert answers["c3"].text.splitlines()[1:] == ["latin.txt", "new\\u000aline.txt"]
-
-
-@posix_names
-async def test_an_edit_of_an_odd_name_is_the_call_s_change(tmp_path: Path) -> None:
-    cli = Cli.create(tmp_path)
-    (cli.project / "new\nline.txt").write_text("needle\n")
-    change = {"path": "new\\u000aline.txt", "old_text": "needle", "new_text": "thread"}
-    calls = StreamedReply(Call("edit_file", json.dumps(change), "c1"))
-    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
-        result = await cli.run_with_server(server.base_url, "Go.", "--yes")
-    assert result.code == 0, result.err
     assert (cli.project / "new\nline.txt").read_text() == "thread\n"
     (recorded,) = [line.event for line in result.lines if isinstance(line.event, ChangesRecorded)]
-    assert (recorded.call_id, recorded.changed) == ("c1", 1)
+    assert (recorded.call_id, recorded.changed) == ("c4", 1)
 
 
 async def test_line_ends_of_old_macs_and_those_that_differ_are_matched_and_kept(tmp_path: Path) -> None:

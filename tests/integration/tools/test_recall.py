@@ -45,7 +45,7 @@ async def recall(root: Path, cache: MemoryCache, hash_: str, **more: object) -> 
 
 
 async def test_small_content_is_returned_complete_and_exact(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put(b"alpha\nbeta\xff\n", target="x.txt")
+    digest = await cache.put(b"alpha\nbeta\xff\n", target="x.txt")
     for spelling in (digest, digest[:8], digest.upper(), f'"{digest[:12]}…"'):
         result = await recall(tmp_path, cache, spelling)
         assert (result.content, result.recalled) == (b"alpha\nbeta\xff\n", digest)
@@ -56,7 +56,7 @@ async def test_small_content_is_returned_complete_and_exact(tmp_path: Path, cach
 
 async def test_an_image_is_returned_as_an_image(tmp_path: Path, cache: MemoryCache) -> None:
     data = png(40, 30)
-    digest = cache.put(data, target="shot.png")
+    digest = await cache.put(data, target="shot.png")
     result = await recall(tmp_path, cache, digest, pattern="never looked for in it")
     assert (result.content, result.recalled) == (data, digest)
     assert result.image is not None
@@ -79,14 +79,14 @@ async def walk(root: Path, cache: MemoryCache, digest: str, **arguments: object)
 
 
 async def test_pages_continue_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
-    pages = await walk(tmp_path, cache, cache.put(LOG))
+    pages = await walk(tmp_path, cache, await cache.put(LOG))
     assert all(f"page {number} of 6" in head for number, (head, _) in enumerate(pages, 1))
     assert "".join(re.sub(r"^\d+:", "", body, flags=re.MULTILINE) for _, body in pages).encode() == LOG
     assert len(pages) == 6
 
 
 async def test_lines_and_page_size_are_respected(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put(LOG)
+    digest = await cache.put(LOG)
     text = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).model_text
     assert text.endswith(
         " · lines 99-101 of 3,000, page 1 of 1.\n"
@@ -104,7 +104,7 @@ async def test_lines_and_page_size_are_respected(tmp_path: Path, cache: MemoryCa
 async def test_lines_behind_the_last_one_are_named(
     tmp_path: Path, cache: MemoryCache, last: int, missing: str
 ) -> None:
-    digest = cache.put(LOG)
+    digest = await cache.put(LOG)
     answer = (await recall(tmp_path, cache, digest, start_line=2_999, end_line=last)).model_text
     assert answer.partition("\n")[0].endswith(f" · lines 2999-3000 of 3,000, page 1 of 1.{missing}")
     page = (await recall(tmp_path, cache, digest, start_line=2_000, end_line=last, max_tokens=100)).model_text
@@ -118,7 +118,7 @@ async def test_lines_behind_the_last_one_are_named(
 
 async def test_blank_lines_are_said_to_be_blank(tmp_path: Path, cache: MemoryCache) -> None:
     """A bare `2:` looked as if something were missing."""
-    digest = cache.put(b"one\n\n \nfour\n")
+    digest = await cache.put(b"one\n\n \nfour\n")
     for last, blank in ((2, " It is blank."), (3, " They are blank."), (4, "")):
         answer = (await recall(tmp_path, cache, digest, start_line=2, end_line=last)).model_text
         assert answer.partition("\n")[0].endswith(f" · lines 2-{last} of 4, page 1 of 1.{blank}")
@@ -126,7 +126,7 @@ async def test_blank_lines_are_said_to_be_blank(tmp_path: Path, cache: MemoryCac
 
 async def test_one_endless_line_is_paged_by_characters(tmp_path: Path, cache: MemoryCache) -> None:
     text = "".join(str(number) for number in range(20_000))
-    pages = await walk(tmp_path, cache, cache.put(text.encode()))
+    pages = await walk(tmp_path, cache, await cache.put(text.encode()))
     assert "".join(body for _, body in pages) == text
     assert len(pages) > 1
 
@@ -134,7 +134,7 @@ async def test_one_endless_line_is_paged_by_characters(tmp_path: Path, cache: Me
 async def test_a_pattern_returns_lines_with_context_and_their_numbers(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
-    digest = cache.put(LOG)
+    digest = await cache.put(LOG)
     text = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
     assert "1 matching line for 'SURGE' in lines 250-350.\n" in text
     assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in text
@@ -155,14 +155,14 @@ async def test_a_pattern_returns_lines_with_context_and_their_numbers(
 async def test_a_pattern_without_upper_case_matches_any_case(
     tmp_path: Path, cache: MemoryCache, pattern: str, numbers: list[str]
 ) -> None:
-    digest = cache.put("WARNING case-0217\nError 7\nGRÖßE 9\n".encode())
+    digest = await cache.put("WARNING case-0217\nError 7\nGRÖßE 9\n".encode())
     text = (await recall(tmp_path, cache, digest, pattern=pattern)).model_text
     assert re.findall(r"^(\d+):", text, re.MULTILINE) == numbers
 
 
 async def test_a_pattern_without_a_match_says_what_may_be_why(tmp_path: Path, cache: MemoryCache) -> None:
     """Upper case in a pattern matches itself, and the numbers that answers print are no part of lines."""
-    digest = cache.put(b"warning = 1\n8:30 high tide\n")
+    digest = await cache.put(b"warning = 1\n8:30 high tide\n")
     for pattern, words in {
         "WARN": "no line matches 'WARN' (this case only)",
         "zebra": "no line matches 'zebra'.",
@@ -175,7 +175,7 @@ async def test_a_pattern_without_a_match_says_what_may_be_why(tmp_path: Path, ca
 
 
 async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
-    pages = await walk(tmp_path, cache, cache.put(LOG), pattern="SURGE", end_line=1200, max_tokens=200)
+    pages = await walk(tmp_path, cache, await cache.put(LOG), pattern="SURGE", end_line=1200, max_tokens=200)
     assert all(head.endswith(", end_line=1200.") for head, _ in pages[:-1])
     numbers = [number for _, body in pages for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
     assert numbers == [f"{number}" for number in range(100, 1300, 100)]
@@ -185,7 +185,7 @@ async def test_more_matches_than_fit_are_paged_to_the_end(tmp_path: Path, cache:
 async def test_lines_around_matches_are_joined_where_they_touch(
     tmp_path: Path, cache: MemoryCache, pattern: str
 ) -> None:
-    digest = cache.put(b"".join(b"hit\n" if at in (3, 8, 14) else b"-\n" for at in range(1, 17)))
+    digest = await cache.put(b"".join(b"hit\n" if at in (3, 8, 14) else b"-\n" for at in range(1, 17)))
     rows = [f"{at}:hit" if at in (3, 8, 14) else f"{at}--" for at in range(1, 17)]
     for context, expected in ((0, [rows[2], rows[7], rows[13]]), (2, [*rows[:10], "--", *rows[11:]])):
         text = (await recall(tmp_path, cache, digest, pattern=pattern, context=context)).model_text
@@ -196,7 +196,7 @@ async def test_lines_around_matches_are_joined_where_they_touch(
 async def test_more_matches_than_can_be_listed_are_followed_too(
     tmp_path: Path, cache: MemoryCache, pattern: str
 ) -> None:
-    digest = cache.put(b"x\n" * 400_000)
+    digest = await cache.put(b"x\n" * 400_000)
     text = (await recall(tmp_path, cache, digest, pattern=pattern, max_tokens=100)).model_text
     head, _, body = text.partition("\n")
     head, _, following = head.partition(" Next: start_line=")
@@ -212,7 +212,7 @@ async def test_a_match_deep_in_a_long_line_is_returned_with_its_position(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
     line = "é" * 5000 + "zebra" + "y" * 5000
-    digest = cache.put(f"short\n{line}\nshort\n".encode())
+    digest = await cache.put(f"short\n{line}\nshort\n".encode())
     text = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     match = re.search(r"^2:\[start_char=(\d+)\] …(.*)…$", text, re.MULTILINE)
     assert match is not None
@@ -226,7 +226,7 @@ async def test_a_match_deep_in_a_long_line_is_returned_with_its_position(
 
 
 async def test_text_inside_a_line_cannot_fake_a_line_number(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put("one\x0c12:zebra\u2028 7:zebra\nzebra\r\n3:x\n".encode())
+    digest = await cache.put("one\x0c12:zebra\u2028 7:zebra\nzebra\r\n3:x\n".encode())
     text = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     assert "2 matching lines for" in text
     assert text.partition("\n")[2] == "1:one\x0c12:zebra\u2028 7:zebra\n2:zebra\n3-3:x\n"
@@ -235,7 +235,7 @@ async def test_text_inside_a_line_cannot_fake_a_line_number(tmp_path: Path, cach
 async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
-    digest = cache.put(LOG)
+    digest = await cache.put(LOG)
     for wrong in ({"start_line": 4000}, {"start_line": 9, "end_line": 8}):
         for pattern in ("", "tide"):
             with pytest.raises(ToolError, match=r"There are no lines \d+ to .* has 3,000 lines"):
@@ -244,15 +244,15 @@ async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
 
 @pytest.mark.timeout(300)
 async def test_a_catastrophic_pattern_does_not_hang(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put(b"a" * 200_000 + b"!\n")
+    digest = await cache.put(b"a" * 200_000 + b"!\n")
     assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="^(a+)+$")).model_text
 
 
 async def test_unknown_hashes_get_near_matches_of_this_workspace_only(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
-    foreign = MemoryCache().put(b"another workspace")
-    near = cache.put(b"mine", target="near.txt")
+    foreign = await MemoryCache().put(b"another workspace")
+    near = await cache.put(b"mine", target="near.txt")
     with pytest.raises(ToolError, match="holds nothing under") as caught:
         await recall(tmp_path, cache, foreign)
     assert "Nothing here begins alike." in str(caught.value)
@@ -275,7 +275,7 @@ async def test_ambiguous_and_malformed_hashes_are_refused(tmp_path: Path) -> Non
 
 
 async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> None:
-    digest = cache.put(b"")
+    digest = await cache.put(b"")
     for arguments in ({}, {"start_line": 5}, {"pattern": "x"}):
         result = await recall(tmp_path, cache, digest, **arguments)
         assert result.model_text.endswith("is empty (0 bytes).")
@@ -305,7 +305,7 @@ async def read_part(root: Path, first: int, last: int) -> ToolResult:
 async def recall_part(root: Path, part: ToolResult, **arguments: object) -> str:
     """Recall from a part that was read; return the answer without what names it."""
     cache = MemoryCache()
-    digest = cache.put(part.content, target=part.target)
+    digest = await cache.put(part.content, target=part.target)
     head, _, body = (await recall(root, cache, digest, **arguments)).model_text.partition("\n")
     return f"{head.rpartition(' · ')[2]}\n{body}"
 
@@ -366,7 +366,7 @@ async def test_searches_and_excerpts_give_the_numbers_of_the_file_or_command(
     is_file, cache, rig = tool == "read_file", MemoryCache(), await SessionRig.create()
     part = await read_part(tmp_path, 960, 1040) if is_file else await run_printing(tmp_path)
     target = part.target if is_file else PRINTED
-    digest, tools = cache.put(part.content, tool, target), make_tools(tmp_path, cache)
+    digest, tools = await cache.put(part.content, tool, target), make_tools(tmp_path, cache)
     found = await tools.run(make_call("search_cached_content", query='"row 971"'))
     assert "\n  971: row 971\n" in found.content.decode()
     index = await rig.make_index(1, await rig.use_tool(target, part.content, tool))
@@ -388,7 +388,7 @@ async def test_hits_of_a_search_have_no_second_number(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text(FILE)
     tools, cache = make_tools(tmp_path), MemoryCache()
     found = await tools.run(make_call("search_text", pattern="row 97[0-9]$", path="a.txt", context=1))
-    digest = cache.put(found.content, "search_text", found.target)
+    digest = await cache.put(found.content, "search_text", found.target)
     recalled = await recall(tmp_path, cache, digest, pattern="row 97[12]", context=0)
     assert recalled.model_text.splitlines()[1:] == ["a.txt", "  971:row 971", "  972:row 972"]
     assert recalled.about == "2 lines for 'row 97[12]'"
@@ -420,7 +420,7 @@ async def run_printing(root: Path, command: str = PRINTED) -> ToolResult:
 
 async def test_lines_of_a_command_are_numbered_as_it_printed_them(tmp_path: Path) -> None:
     printed, cache = await run_printing(tmp_path), MemoryCache()
-    digest = cache.put(printed.content, "run_command", PRINTED)
+    digest = await cache.put(printed.content, "run_command", PRINTED)
     tools = make_tools(tmp_path, cache)
 
     async def recalled(**arguments: object) -> str:
@@ -449,7 +449,7 @@ async def test_lines_of_a_search_come_with_their_files_and_without_those_of_othe
     (tmp_path / "c.txt").write_text("seven red\n")
     tools, cache = make_tools(tmp_path), MemoryCache()
     found = await tools.run(make_call("search_text", pattern="red|blue"))
-    digest = cache.put(found.content, "search_text", found.target)
+    digest = await cache.put(found.content, "search_text", found.target)
     recalled = await recall(tmp_path, cache, digest, pattern="one|blue")
     assert recalled.model_text.splitlines()[1:] == [
         "a.txt", "  1:one red", "b.txt", "  1:four blue", "  3:six blue",
@@ -461,7 +461,7 @@ async def test_a_cut_header_does_not_shift_the_numbers_of_a_search(tmp_path: Pat
     command = f"sleep 300 & {PRINTED}"
     printed, cache = await run_printing(tmp_path, command), MemoryCache()
     assert b"; left in the background, and ended: " in printed.content.partition(b"\n")[0]
-    cache.put(printed.content, "run_command", command)
+    await cache.put(printed.content, "run_command", command)
     found = await make_tools(tmp_path, cache).run(make_call("search_cached_content", query='"row 971"'))
     assert "\n  971: row 971\n" in found.content.decode()
 
@@ -469,7 +469,7 @@ async def test_a_cut_header_does_not_shift_the_numbers_of_a_search(tmp_path: Pat
 async def test_an_output_stored_before_headers_had_a_colon_keeps_its_numbers(tmp_path: Path) -> None:
     """The previews and answers in its log name its lines by them."""
     cache = MemoryCache()
-    digest = cache.put(b"exit code 0 (not sandboxed)\nrow 1\nrow 2\n", "run_command", PRINTED)
+    digest = await cache.put(b"exit code 0 (not sandboxed)\nrow 1\nrow 2\n", "run_command", PRINTED)
     answer = (await recall(tmp_path, cache, digest, start_line=2, end_line=3)).model_text
     assert answer.endswith("lines 2-3 of 3, page 1 of 1.\n2:row 1\n3:row 2\n")
 
