@@ -348,7 +348,11 @@ class FileHistoryDatabase:
         self.captures = CaptureRows(self._connection)
         self.journal = JournalRows(self._connection)
         self.meta = MetaRows(self._connection)
-        self._finish_purge()
+        if self.meta.get(_PURGE):
+            try:
+                self.purge()
+            except StoreWriteFailed as error:
+                log.warning("%s", error)
 
     @contextmanager
     def write(self) -> Iterator[None]:
@@ -426,13 +430,6 @@ class FileHistoryDatabase:
                 text("It is removed when the workspace is opened next. Close its other windows before that."),
             )
         self.meta.put(_PURGE, b"")
-
-    def _finish_purge(self) -> None:
-        if self.meta.get(_PURGE):
-            try:
-                self.purge()
-            except StoreWriteFailed as error:
-                log.warning("%s", error)
 
     def _free_pages(self) -> int:
         return int(self._connection.query("PRAGMA freelist_count")[0][0])

@@ -292,7 +292,12 @@ class HistoryRedaction:
         for _ in range(_MAX_ROUNDS):
             matches = self._search(on_progress)
             first = first or matches
-            self._remove_contents(matches.file_versions)
+            for start in range(0, len(matches.file_versions), _AT_ONCE):
+                with self._database.write():
+                    batch = matches.file_versions[start : start + _AT_ONCE]
+                    for digest in batch:
+                        self._database.contents.redact(digest)
+                    self._database.tree.mark_not_stored(batch)
             for capture in self._captures_with_secret():
                 self._rewrite(capture)
             if not (matches.file_versions or matches.change_lists):
@@ -337,14 +342,6 @@ class HistoryRedaction:
             names = f"{path}\0{seen.state.target}"
             if self._redaction.matches(names.encode("utf-8", "surrogatepass")):
                 yield path
-
-    def _remove_contents(self, digests: tuple[str, ...]) -> None:
-        for start in range(0, len(digests), _AT_ONCE):
-            with self._database.write():
-                batch = digests[start : start + _AT_ONCE]
-                for digest in batch:
-                    self._database.contents.redact(digest)
-                self._database.tree.mark_not_stored(batch)
 
     def _captures_with_secret(self) -> list[Capture]:
         return [capture for capture in self._database.captures.all() if self._redacted(capture)[0] != capture]

@@ -73,7 +73,7 @@ from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView, Tombstone
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.row_store import read_sessions
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 
 text = TextContext("Store")
 
@@ -406,7 +406,10 @@ class _Importer:
                 ),
                 text("Everything imported so far is complete. Import again to continue."),
             ) from error
-        await self._note_trashed()
+        if self._result.unchanged:  # some may be in the trash here: those are not in the list
+            trashed = {session.id for session in (await self._store.retention.trash()).sessions}
+            found = (session for session in self._result.unchanged if session in trashed)
+            self._result = msgspec.structs.replace(self._result, trashed=(*self._result.trashed, *found))
         return self._result
 
     async def _import_part(self, part: ArchivePart) -> None:
@@ -414,20 +417,16 @@ class _Importer:
             case ArchiveManifest(name=name):
                 self._result = msgspec.structs.replace(self._result, name=name)
             case ArchivedContent():
-                await self._add_content(part)
+                self._group.append(part)
+                self._bytes += len(part.data)
+                if self._bytes >= _GROUP_BYTES or len(self._group) >= _GROUP_EVENTS:
+                    await self._flush()
             case ArchivedSession():
                 await self._flush()
                 await self._import_session(part)
             case ArchiveTotals(removed=removed):
                 await self._flush()
                 await self._note_removed(removed)
-
-    async def _note_trashed(self) -> None:
-        """Note which of the unchanged sessions are in the trash here: they are not in the list."""
-        if self._result.unchanged:
-            trashed = {session.id for session in (await self._store.retention.trash()).sessions}
-            found = (session for session in self._result.unchanged if session in trashed)
-            self._result = msgspec.structs.replace(self._result, trashed=(*self._result.trashed, *found))
 
     async def _note_removed(self, removed: Mapping[str, int]) -> None:
         """Note which contents the user removed where the archive was made: here they are not lost either.
@@ -442,12 +441,6 @@ class _Importer:
 
         if removed:
             await self._store.bulk_access.write(stage, 0)
-
-    async def _add_content(self, content: ArchivedContent) -> None:
-        self._group.append(content)
-        self._bytes += len(content.data)
-        if self._bytes >= _GROUP_BYTES or len(self._group) >= _GROUP_EVENTS:
-            await self._flush()
 
     async def _flush(self) -> None:
         if not self._group:

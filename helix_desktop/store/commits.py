@@ -27,7 +27,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES, ROWS, RowDamaged, RowDatabase, RowSource, RowView
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.clock import ClockMs
 
 text = TextContext("Store")

@@ -26,7 +26,7 @@ from helix_desktop.store.kinds import (
     RowGetter,
     RowView,
 )
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 
 text = TextContext("Store")
 

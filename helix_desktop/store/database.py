@@ -32,7 +32,7 @@ from helix_desktop.domain.translatable_text import (
 )
 from helix_desktop.store import store_errors
 from helix_desktop.store.kinds import RowDamaged
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.files import ansi_path
 
 _log = logging.getLogger(__name__)

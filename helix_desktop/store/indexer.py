@@ -34,7 +34,7 @@ from helix_desktop.store.search_index import (
     put_rows,
     read_stamps,
 )
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.files import delete_database
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
@@ -454,19 +454,16 @@ class SearchThread:
         left = len(self._pending_changes)
         while left > 0:
             if self._ending.is_set() and left > _AT_ONCE:
-                self._drop_pending()
+                # An index that has words which were redacted is deleted.
+                redactions = [changes for changes in self._pending_changes if changes.has_redaction]
+                self._pending_changes.clear()
+                if redactions:
+                    self._indexer.add_changes(redactions[-1:])
                 return
             count = min(left, _AT_ONCE)
             self._indexer.add_changes([self._pending_changes.popleft() for _ in range(count)])
             left -= count
             self._quiet_since = time.monotonic()
-
-    def _drop_pending(self) -> None:
-        """Forget the collected changes, but delete an index that has words which were redacted."""
-        redactions = [changes for changes in self._pending_changes if changes.has_redaction]
-        self._pending_changes.clear()
-        if redactions:
-            self._indexer.add_changes(redactions[-1:])
 
     def _timeout_s(self) -> float | None:
         """Return how long to wait for a job before continuing with pending work, in seconds."""

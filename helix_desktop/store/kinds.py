@@ -90,12 +90,10 @@ def digest_bytes(digest: str) -> bytes:
 
 
 def content_key(digest: str) -> bytes:
-    """Return the key of a content, or of the head of its chunks."""
     return b"b" + digest_bytes(digest)
 
 
 def chunk_key(digest: str, number: int) -> bytes:
-    """Return the key of chunk `number` (from 0) of a large content."""
     return b"c" + digest_bytes(digest) + _PART.pack(number)
 
 
@@ -122,7 +120,6 @@ def chunks_of(digest: str) -> Span:
 
 
 def tombstone_key(digest: str) -> bytes:
-    """Return the key of the mark that a content was removed at the user's request."""
     return b"f" + digest_bytes(digest)
 
 
@@ -178,7 +175,6 @@ def seq_in(key: bytes) -> int:
 
 
 def handover_key(session_id: str, seq: int) -> bytes:
-    """Return the key of the mark that an event is a handover."""
     return b"h" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
@@ -191,7 +187,6 @@ def checkpoint_key(session_id: str, seq: int) -> bytes:
 
 
 def reference_key(digest: str, session_id: str, seq: int) -> bytes:
-    """Return the key of the mark that an event names a content."""
     return b"r" + digest_bytes(digest) + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
 
@@ -201,7 +196,6 @@ def references_of(digest: str) -> Span:
 
 
 def back_reference_key(session_id: str, seq: int, digest: str) -> bytes:
-    """Return the key of the reverse mark, from an event to a content it names."""
     return b"R" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq) + digest_bytes(digest)
 
 
@@ -224,7 +218,6 @@ def draft_key(session_id: str) -> bytes:
 
 
 def branch_key(session_id: str) -> bytes:
-    """Return the key of the row that makes a session a branch."""
     return b"p" + session_bytes(session_id)
 
 
@@ -234,7 +227,6 @@ def session_of(key: bytes, span: Span) -> str:
 
 
 def last_event_key(session_id: str) -> bytes:
-    """Return the key of the seq of a session's last event."""
     return b"!last\0" + session_bytes(session_id)
 
 

@@ -27,8 +27,7 @@ from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_delet
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.search_index import SearchIndex, match_expression
-from helix_desktop.store.threads import LoopBridge, ReaderThreads
-from helix_desktop.store.writer import WriteBatch, WriterThread
+from helix_desktop.store.threads import LoopBridge, ReaderThreads, WriteBatch, WriterThread
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 INDEX_AFTER_S = 0.5  # seconds without a commit or a query, after which texts are indexed

@@ -33,7 +33,7 @@ from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
-from helix_desktop.store.writer import StoreCounters, WriteBatch
+from helix_desktop.store.threads import StoreCounters, WriteBatch
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ import msgspec
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged, StoreWriteFailed
-from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import digests_in
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import ContentReference
@@ -33,7 +33,7 @@ from helix_desktop.store.database import Database
 from helix_desktop.store.files import Quarantine, StoreFiles
 from helix_desktop.store.kinds import ROWS, PendingDeletion, RowDamaged, RowView, Tombstone
 from helix_desktop.store.retention import remove_content
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.files import delete_database
 
 text = TextContext("Store")
@@ -367,14 +367,11 @@ class Redactor:
         if previous is not None:
             redacted = self._redaction.redact_event(previous, removed)
             ROWS.event.put(self._batch, redacted, session_id, seq)
-            self._update_references(session_id, previous, redacted)
-
-    def _update_references(self, session_id: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
-        before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
-        for digest in before - after:
-            remove_reference(self._batch, session_id, redacted.seq, digest)
-        for digest in after - before:
-            add_reference(self._batch, session_id, redacted.seq, digest)
+            before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
+            for digest in before - after:
+                remove_reference(self._batch, session_id, redacted.seq, digest)
+            for digest in after - before:
+                add_reference(self._batch, session_id, redacted.seq, digest)
 
     def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
         record = ROWS.record.get(self._batch, digest)

@@ -45,7 +45,7 @@ from helix_desktop.store.commits import (
 )
 from helix_desktop.store.contents import MAX_SINGLE_ROW_BYTES, ContentStore, find_digests
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowDatabase, RowUnknown, RowView
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -229,7 +229,13 @@ def key_columns(column: SortColumn) -> tuple[str, ...]:
 def match_expression(terms: Sequence[str]) -> str:
     """Return an FTS5 query that matches every text with all of the terms; empty if none is possible."""
     words = (to_indexed_text(repair_surrogates(term)) for term in terms)
-    trigrams = list(dict.fromkeys(trigram for word in words for trigram in _trigrams(word)))
+    trigrams = list(
+        dict.fromkeys(
+            trigram
+            for word in words
+            for trigram in (word[index : index + TRIGRAM] for index in range(len(word) - TRIGRAM + 1))
+        )
+    )
     step = -(-len(trigrams) // _MAX_TRIGRAMS) or 1
     return " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams[::step])
 
@@ -237,10 +243,6 @@ def match_expression(terms: Sequence[str]) -> str:
 def to_indexed_text(normalized: str) -> str:
     """Return a normalized text as it is indexed: FTS5 ends a text at a NUL."""
     return normalized.replace("\0", "\1")
-
-
-def _trigrams(word: str) -> Iterator[str]:
-    return (word[index : index + TRIGRAM] for index in range(len(word) - TRIGRAM + 1))
 
 
 def _filter_conditions(entry_filter: EntryFilter) -> _Conditions:

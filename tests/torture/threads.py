@@ -23,7 +23,7 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.store.database import Database, ReadView, create_db
 from helix_desktop.store.kinds import compress, decompress
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event
 
 ROOT = Path(__file__).resolve().parents[2]

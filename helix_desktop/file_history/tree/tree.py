@@ -578,7 +578,10 @@ class CallCaptures:
             self._tree.store_ignored(mark.paths or ())
             others = [call for call in running if _can_meet(call.mark, mark)]
             for call in others:
-                self._put_other(call, mark.title)
+                if mark.title not in call.others:
+                    self._database.captures.put_running(
+                        msgspec.structs.replace(call, others=(*call.others, mark.title))
+                    )
             titles = tuple(dict.fromkeys(call.mark.title for call in others))
             self._database.captures.end(mark)
             self._database.captures.put_running(
@@ -692,10 +695,6 @@ class CallCaptures:
         capture = Capture(uuid4().hex, session_id, source, digest, self._clock(), call_id, others)
         self._database.captures.add(capture)
         return CapturedChanges(capture, listed)
-
-    def _put_other(self, call: RunningCallRow, title: str) -> None:
-        if title not in call.others:
-            self._database.captures.put_running(msgspec.structs.replace(call, others=(*call.others, title)))
 
     def _runs(self, call: RunningCallRow) -> bool:
         return call.process == self._lock.name or self._lock.is_held(call.process)

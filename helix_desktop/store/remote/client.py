@@ -54,7 +54,7 @@ from helix_desktop.store.remote.rpc import (
     read_frame_head,
 )
 from helix_desktop.store.remote.server import SharedStore
-from helix_desktop.store.writer import Backpressure
+from helix_desktop.store.threads import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 text = TextContext("Store")
@@ -398,7 +398,11 @@ async def open_store(
             if loop.time() + _PAUSE_S > deadline:
                 if as_owner:
                     raise
-                raise _owner_not_answering(locked, timeout_s) from locked
+                why = join_sentences(
+                    text("It hasn't answered for {seconds} s.", seconds=round(timeout_s)),
+                    text("Only one process at a time can write workspace data."),
+                )
+                raise StoreLocked(locked.what, locked.owner_pid, why, locked.fix) from locked
         await asyncio.sleep(_PAUSE_S)  # the owner may be about to listen, or about to end
 
 
@@ -457,15 +461,3 @@ async def _open_connection(endpoint: OwnerEndpoint) -> OwnerConnection:
     else:
         _, connection = await loop.create_connection(OwnerConnection, endpoint.host, endpoint.port)
     return connection
-
-
-def _owner_not_answering(locked: StoreLocked, timeout_s: float) -> StoreLocked:
-    return StoreLocked(
-        locked.what,
-        locked.owner_pid,
-        join_sentences(
-            text("It hasn't answered for {seconds} s.", seconds=round(timeout_s)),
-            text("Only one process at a time can write workspace data."),
-        ),
-        locked.fix,
-    )

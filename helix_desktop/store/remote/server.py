@@ -56,7 +56,7 @@ from helix_desktop.store.remote.rpc import (
     to_rpc_error,
     write_endpoint,
 )
-from helix_desktop.store.writer import Backpressure
+from helix_desktop.store.threads import Backpressure
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 
 _log = logging.getLogger(__name__)

@@ -58,7 +58,7 @@ from helix_desktop.store.repair.leveldb_files import (
     read_newest,
     read_table,
 )
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.files import read_regular
 
 text = TextContext("Store")
@@ -294,7 +294,11 @@ class LogRebuilder:
             count, last_kept = recorded.seq, recorded
             if summary is None:
                 rebuilt = _with_event(rebuilt, recorded)
-            self._write_references(session_id, recorded)
+            mark = kinds.handover_mark(session_id, recorded)
+            if mark is not None:
+                self._bulk_writer.put(mark)
+            for digest in digests_in(recorded.event):
+                kinds.put_reference(self._bulk_writer, session_id, recorded.seq, digest)
             self.events += 1
         last = max([count, *(recorded.seq for recorded in detached), summary.events if summary else 0])
         last = max(last, self._known_last_seqs.pop(session_id, 0))
@@ -316,13 +320,6 @@ class LogRebuilder:
                 summary = msgspec.structs.replace(summary, events=count)
             ROWS.summary.put(self._bulk_writer, summary, session_id)
             self.sessions += not summary.is_removed
-
-    def _write_references(self, session_id: str, recorded: RecordedEvent) -> None:
-        mark = kinds.handover_mark(session_id, recorded)
-        if mark is not None:
-            self._bulk_writer.put(mark)
-        for digest in digests_in(recorded.event):
-            kinds.put_reference(self._bulk_writer, session_id, recorded.seq, digest)
 
     def _save_detached(self, session_id: str, events: list[RecordedEvent]) -> None:
         if events:

@@ -18,7 +18,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
-from helix_desktop.domain.file_history.hunk_revert import HunkState
+from helix_desktop.domain.file_history.merge import HunkState
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope

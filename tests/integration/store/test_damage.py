@@ -20,7 +20,7 @@ from helix_desktop.store import kinds
 from helix_desktop.store.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.repair.leveldb_files import BLOCK_BYTES
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import (
     OTHER_WORKSPACE,

@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import FileChange, FileState, RevertDirections, without_implied
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_contents, diff_states, patch_text
-from helix_desktop.domain.file_history.hunk_revert import HunkState, apply_hunks, hunk_states
-from helix_desktop.domain.file_history.merge import Merge, merge
+from helix_desktop.domain.file_history.merge import HunkState, Merge, apply_hunks, hunk_states, merge
 from tests.support.file_changes.cases import numbered_lines
 from tests.support.tables import for_each
 

@@ -23,7 +23,7 @@ from helix_desktop.store.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, Cont
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES, RowDamaged, RowType, Span
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from tests.support.store.builders import make_content, tool_answer_event
 
 KEY = b"a key"

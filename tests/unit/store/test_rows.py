@@ -16,7 +16,7 @@ from helix_desktop.domain.store import ContentKind, Draft, EntryRecord
 from helix_desktop.store import kinds
 from helix_desktop.store.contents import new_record
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES, ROWS, RowDamaged, RowType, Span
-from helix_desktop.store.writer import WriteBatch
+from helix_desktop.store.threads import WriteBatch
 from tests.support.store.builders import make_content, make_summary, user_message_event
 from tests.support.tables import for_each
 

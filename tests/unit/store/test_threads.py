@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 
 import pytest
 
-from helix_desktop.store.threads import LoopBridge, ReaderThreads
-from helix_desktop.store.writer import (
+from helix_desktop.store.threads import (
     MAX_GROUP_BYTES,
     MAX_GROUP_ITEMS,
     Backpressure,
+    LoopBridge,
+    ReaderThreads,
     WriteBatch,
     WriterThread,
 )
