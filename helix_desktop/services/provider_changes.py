@@ -6,7 +6,7 @@ import re
 
 import msgspec
 
-from helix_desktop.config.model_catalog import with_filled_roles, with_loaded_fast_model
+from helix_desktop.config.role_suggestions import with_filled_roles, with_loaded_fast_model
 from helix_desktop.config.secrets import NO_SECRET_HEADERS, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError

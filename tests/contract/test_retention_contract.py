@@ -68,6 +68,8 @@ async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_p
     free, referenced, pinned = make_content(b"free"), make_content(b"named"), make_content(b"pinned")
     await store.commit(Commit("s", [tool_answer_event(1, b"named")], [free, referenced, pinned]))
     await store.retention.pin(pinned.digest, True)
+    with pytest.raises(DigestUnknown):
+        await store.retention.pin(digest_of(b"nowhere"), True)
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
     clock.now += DAY_MS
     recent = make_content(b"young")

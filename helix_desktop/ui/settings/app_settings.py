@@ -10,10 +10,10 @@ from typing import Any, Literal
 import msgspec
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.config.model_catalog import (
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.role_suggestions import (
     FILLED_ROLES,
     FilledRole,
-    ModelCatalog,
     unloaded_fast_model,
     with_user_role,
 )

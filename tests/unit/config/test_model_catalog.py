@@ -8,16 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.config.model_catalog import (
-    CatalogEntry,
-    ModelCatalog,
-    Vendor,
+from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendor
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.role_suggestions import (
     unloaded_fast_model,
     with_filled_roles,
     with_loaded_fast_model,
     with_user_role,
 )
-from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.model_spec import ModelSpec
 from tests.support.tables import for_each
