@@ -193,32 +193,6 @@ async def check_later_edits(rig: HistoryRig, session: FuzzedSession) -> None:
             assert ready.get(path) == describe_state(before[path])
 
 
-async def test_a_save_in_the_middle_of_a_revert_stays(tmp_path: Path) -> None:
-    """As editors save, by a rename over the file, before, while and after it is swapped."""
-    choose = random.Random(1)
-    (tmp_path / "work").mkdir()
-    place = tmp_path / "work" / "a.txt"
-    place.write_text("former\n")
-
-    def save(token: str) -> None:
-        time.sleep(choose.random() * _REVERT_S)
-        backup = place.with_name("a.txt~")
-        backup.write_text(token)
-        os.replace(backup, place)
-
-    async with open_rig(tmp_path) as rig:
-        changed = [captured for captured in [await rig.run_command("echo later > a.txt")] if captured]
-        for number in range(_SAVES):
-            place.write_text("later\n")
-            plan = await rig.plan(changed)
-            token = f"save {number}\n"
-            outcomes = await asyncio.gather(
-                rig.revert(plan), asyncio.to_thread(save, token), return_exceptions=True
-            )
-            assert all(isinstance(outcome, RevertRefused | list | None) for outcome in outcomes)
-            assert rig.walk() == {"a.txt": File(token.encode(), 0o644)}
-
-
 async def test_what_is_written_while_it_is_read_is_found(tmp_path: Path) -> None:
     """Other contents of the same size within one tick of the clock: no time of the file has to differ."""
     (tmp_path / "work").mkdir()

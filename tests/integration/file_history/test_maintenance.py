@@ -89,37 +89,6 @@ async def test_the_quota_costs_old_versions_never_the_present_ones(tmp_path: Pat
         assert rig.walk() == present
 
 
-_OPEN_AND_CLOSE = """
-import sys
-from pathlib import Path
-from helix_desktop.file_history.database import FileHistoryDatabase
-database = FileHistoryDatabase(Path(sys.argv[1]), lambda: 0)
-print(len(database.captures.all()))
-database.close()
-"""
-
-
-async def test_a_command_beside_an_open_history_takes_nothing_from_it(tmp_path: Path) -> None:
-    """The last process with a history removes its log; it must not take itself for the last one.
-
-    So the history has to hold its lock whatever else its process has opened and closed meanwhile.
-    """
-
-    def captures_seen_by_a_command() -> int:
-        command = (sys.executable, "-c", _OPEN_AND_CLOSE, str(database_file(tmp_path)))
-        return int(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-    (tmp_path / "work").mkdir()
-    log = database_file(tmp_path).with_name("file-history.db-wal")
-    async with open_rig(tmp_path) as rig:
-        await storage_of(tmp_path).totals()
-        opened = log.stat().st_ino
-        before = captures_seen_by_a_command()
-        assert log.stat().st_ino == opened
-        assert await rig.run_command("echo new > new.txt") is not None
-        assert captures_seen_by_a_command() == before + 1
-
-
 _TAKE = """if True:
     import fcntl, sys
     SHARED_FIRST, SHARED_SIZE = 0x40000002, 510  # the bytes that each SQLite with the file open has locked

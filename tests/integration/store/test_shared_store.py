@@ -72,7 +72,6 @@ from tests.support.store.builders import (
     tool_answer_event,
     user_message_event,
 )
-from tests.support.store.damage import kill_writer
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 OWNER_SCRIPT = """
@@ -172,14 +171,6 @@ async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Pa
     await store.close()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
-async def test_the_lock_of_a_killed_process_is_acquired(tmp_path: Path) -> None:
-    kill_writer(tmp_path, 1, 0.05)
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    assert int((tmp_path / "owner.lock").read_text()) == os.getpid()
-    await store.close()
-
-
 async def test_a_failed_opening_leaves_no_lock_behind(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
@@ -257,7 +248,7 @@ async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
     return await SharedStore.open(folder, WORKSPACE)
 
 
-@pytest.mark.parametrize("ended_after", [1, 7, 60, 150])
+@pytest.mark.parametrize("ended_after", [1, 60])
 async def test_a_write_in_flight_when_the_owner_ended_is_stored_once_and_in_order(
     tmp_path: Path, ended_after: int
 ) -> None:

@@ -44,13 +44,6 @@ def test_consent_covers_everything_that_determines_what_runs(
         assert swapped.is_consented == (swapped.fingerprint == config.fingerprint)
 
 
-def test_switches_need_no_new_consent() -> None:
-    """Switching a server or a tool off and on again runs nothing new."""
-    entry = McpServerConfig(name="x", command="run")
-    changed = msgspec.structs.replace(entry, enabled=False, off=("a",), name="y", quiet_s=5)
-    assert changed.fingerprint == entry.fingerprint
-
-
 @for_each(
     ("fields", "field", "message"),
     [

@@ -97,26 +97,6 @@ def test_line_numbers_match_recall_in_long_contents() -> None:
     assert every.lines == 20_000
 
 
-def test_the_lines_with_all_words_are_shown_alone() -> None:
-    text = "one\ntwo\none\none two three\ntwo three\none\nthree two one\n"
-    sighting = find_in("one two three", text.encode())
-    assert sighting is not None
-    assert sighting.lines == 7
-    assert [(position.line, position.excerpt) for position in sighting.best] == [
-        (4, "one two three"),
-        (7, "three two one"),
-    ]
-
-
-def test_where_no_line_has_all_words_those_with_the_rarest_come_first() -> None:
-    lines = [f"case-{number:04} lost pairs" for number in range(900)]
-    lines[400:400] = ["HX-8831 closed"]
-    sighting = find_in("HX-8831 lost pairs", "\n".join(lines).encode())
-    assert sighting is not None
-    assert sighting.lines == 901
-    assert [position.line for position in sighting.best] == [1, 2, 401]
-
-
 def test_the_description_of_a_content_is_searched_too() -> None:
     about = "run_command make test\nok"
     assert find_in("run_command zebra", b"one zebra\n", about) is not None

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import RevertRefused, StoreUnreadable
-from helix_desktop.domain.file_history.changes import CallMark, FileChange, FileCoverageSettings, FileState
+from helix_desktop.domain.file_history.changes import CallMark, FileCoverageSettings
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.history import OpenedHistory
@@ -25,6 +25,7 @@ from helix_desktop.file_history.maintenance import clean_up
 from helix_desktop.file_history.tree import scan
 from helix_desktop.system import folders
 from helix_desktop.system.clock import wall_clock_ms
+from tests.support.file_changes.tree import walk_tree, wrong_changes
 from tests.support.file_history_rig import changes_by_path, kinds, opened_history
 from tests.support.revert_rig import run_as_user
 from tests.support.workspace_away import HOW_AWAY, HowAway, away
@@ -428,35 +429,6 @@ def test_while_the_folder_is_away_no_file_is_gone(two_files: Path, how: HowAway)
         assert (captured.capture.source, kinds(captured)) == ("command", {"a": "changed"})
 
 
-States = dict[str, FileState]
-
-
-def walk(root: Path) -> States:
-    states: States = {}
-    for folder, below, files in os.walk(root):
-        for name in (*below, *files):
-            path = Path(folder, name)
-            mode = path.lstat().st_mode & 0o7777
-            if path.is_symlink():
-                state = FileState("link", target=os.readlink(path))
-            elif path.is_dir():
-                state = FileState("folder", mode=mode)
-            else:
-                data = path.read_bytes()
-                state = FileState("file", digest_of(data), len(data), mode)
-            states[path.relative_to(root).as_posix()] = state
-    return states
-
-
-def difference(before: States, after: States) -> dict[str, FileChange]:
-    """Return the changes that lead from one to the other, by path."""
-    return {
-        path: FileChange(path, before.get(path), after.get(path))
-        for path in sorted({*before, *after})
-        if before.get(path) != after.get(path)
-    }
-
-
 NAMES = ("a", "b", "c.txt", "ä")
 paths = st.lists(st.sampled_from(NAMES), min_size=1, max_size=3).map("/".join)
 Edit = tuple[str, str, str]
@@ -521,24 +493,24 @@ def test_a_capture_is_the_true_difference(
         patch.setattr(folders, "BY_DESCRIPTOR", by_descriptor and folders.BY_DESCRIPTOR)
         root = Path(folder, "w")
         root.mkdir()
-        snapshots = [walk(root)]
         history = stack.enter_context(opened_history(Path(folder)))
         for edit in first:
             apply(root, edit)
         history.scan("s")
-        snapshots = [walk(root)]
+        before = walk_tree(root)
         for edit in outside:
             apply(root, edit)
-        snapshots.append(walk(root))
+        between = walk_tree(root)
         if restarts:
             stack.close()
             history = stack.enter_context(opened_history(Path(folder)))
-        assert changes_by_path(history.begin_call(CallMark("s", "c"))) == difference(*snapshots)
+        outside_changes = changes_by_path(history.begin_call(CallMark("s", "c")))
+        assert wrong_changes(outside_changes.values(), before, between, ()) == []
         for edit in during:
             apply(root, edit)
-        snapshots.append(walk(root))
+        after = walk_tree(root)
         captured = changes_by_path(history.end_call("s", "c"))
-        assert captured == difference(*snapshots[1:])
+        assert wrong_changes(captured.values(), between, after, ()) == []
         assert history.scan("s") is None
         assert history.coverage().is_complete
         for change in captured.values():

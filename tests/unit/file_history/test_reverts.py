@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.errors import RevertRefused
 from helix_desktop.domain.file_history.changes import FileChange, FileState, PlannedFile
 from helix_desktop.system import folders
+from tests.support.file_changes.tree import Entry, File, Folder, Link, Sketch, make_tree
 from tests.support.revert_rig import LIMIT, RevertRig, at_operation, change_everything, run_as_user
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="has no such permissions and links")
@@ -261,36 +262,26 @@ def test_attributes_of_a_replaced_file_stay(rig: RevertRig) -> None:
     assert os.getxattr(rig.root / "a", "user.note") == b"mine"
 
 
-names = st.sampled_from(["a", "b", "A", "é", "a b"])
-entries = st.one_of(
-    st.tuples(st.just("file"), st.sampled_from(["", "x", "x\ny\n", "\0"]), st.sampled_from([0o600, 0o755])),
-    st.tuples(st.just("link"), st.sampled_from(["a", "b/a", "../out"]), st.just(0)),
+NAMES = st.sampled_from(["a", "b", "A", "é", "a b"])
+ENTRIES = st.one_of(
+    st.builds(File, st.sampled_from([b"", b"x", b"x\ny\n", b"\0"]), st.sampled_from([0o600, 0o755])),
+    st.builds(Link, st.sampled_from(["a", "b/a", "../out"])),
+    st.builds(Folder, st.sampled_from([0o700, 0o755, 0o1777])),
 )
-trees = st.recursive(
-    entries,
-    lambda below: st.tuples(
-        st.just("folder"), st.dictionaries(names, below, max_size=3), st.sampled_from([0o700, 0o755, 0o1777])
-    ),
-    max_leaves=8,
-)
-roots = st.dictionaries(names, trees, max_size=4)
-
-Tree = dict[str, tuple[str, object, int]]
 
 
-def build(folder: Path, tree: Tree) -> None:
-    for name, (kind, content, mode) in tree.items():
-        path = folder / name
-        if kind == "link":
-            path.symlink_to(str(content))
-            continue
-        if kind == "file":
-            path.write_text(str(content))
-        else:
-            path.mkdir()
-            assert isinstance(content, dict)
-            build(path, content)
-        path.chmod(mode)
+def sketch(entries: list[tuple[list[str], File | Link | Folder]]) -> dict[str, Entry]:
+    """Return a tree that can be made: nothing but folders above what stands in them."""
+    tree: dict[str, Entry] = {}
+    for parts, entry in entries:
+        above = ["/".join(parts[:length]) for length in range(1, len(parts))]
+        if all(isinstance(tree.get(path, Folder()), Folder) for path in above):
+            tree |= {path: Folder() for path in above if path not in tree}
+            tree.setdefault("/".join(parts), entry)
+    return tree
+
+
+ROOTS = st.lists(st.tuples(st.lists(NAMES, min_size=1, max_size=3), ENTRIES), max_size=10).map(sketch)
 
 
 def clear(folder: Path) -> None:
@@ -305,18 +296,18 @@ def clear(folder: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names that differ in case alone, links and permissions")
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(roots, roots, roots)
-def test_any_change_is_taken_back_and_done_again(first: Tree, second: Tree, third: Tree) -> None:
+@given(ROOTS, ROOTS, ROOTS)
+def test_any_change_is_taken_back_and_done_again(first: Sketch, second: Sketch, third: Sketch) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         rig = RevertRig(folder)
-        build(rig.root, first)
+        make_tree(rig.root, first)
         before = rig.states()
         captured = []
         for tree in (second, third):
             with rig.call() as changes:
                 clear(rig.root)
-                build(rig.root, tree)
+                make_tree(rig.root, tree)
             captured.append(changes)
         after = rig.states()
         done = rig.revert([*captured[0], *captured[1]])

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 import pytest
 
 from helix_desktop.store.threads import (
-    MAX_GROUP_BYTES,
     MAX_GROUP_ITEMS,
     Backpressure,
     LoopBridge,
@@ -181,18 +180,6 @@ async def test_waiting_writes_are_grouped_up_to_64() -> None:
     written = [1, MAX_GROUP_ITEMS, MAX_GROUP_ITEMS, 150 - 2 * MAX_GROUP_ITEMS]
     assert [rows - 1 for rows in disk.writes] == written  # the number of the write is a row of each
     await end(writer)
-
-
-async def test_a_group_ends_at_4_mb() -> None:
-    disk = Disk()
-    writer = writer_on(disk)
-    await blocked_writer(disk, writer)
-    waiting = [put(writer, b"%d" % number, MAX_GROUP_BYTES // 2) for number in range(8)]
-    await settled()
-    disk.may_continue.set()
-    await asyncio.gather(*waiting)
-    await end(writer)
-    assert [rows - 1 for rows in disk.writes] == [1, 2, 2, 2, 2]
 
 
 async def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:

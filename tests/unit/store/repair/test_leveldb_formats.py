@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import plyvel
@@ -17,12 +16,8 @@ from helix_desktop.store.repair.leveldb_files import (
     find_gap,
     masked_crc,
     read_batch,
-    read_current,
     read_log,
 )
-from helix_desktop.store.repair.salvage import read_versions
-
-Rows = dict[bytes, bytes]
 
 
 def test_the_checksum_is_the_one_that_leveldb_stores() -> None:
@@ -82,35 +77,6 @@ def written_log(payloads: list[bytes]) -> bytes:
     return bytes(log)
 
 
-@pytest.fixture(scope="module")
-def database(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
-    """Create a database with several table levels, a log, old versions and deletions; return its content."""
-    path, rng = tmp_path_factory.mktemp("database") / "db", random.Random(1)
-    rows: Rows = {}
-    db = plyvel.DB(str(path), create_if_missing=True, compression=None, write_buffer_size=200_000)
-    for _ in range(2500):
-        key, row = b"m" + rng.randbytes(2), rng.randbytes(rng.choice([0, 10, 200, 3000]))
-        if rng.random() < 0.1:
-            db.delete(key)
-            rows.pop(key, None)
-        else:
-            db.put(key, row)
-            rows[key] = row
-    db.close()
-    return path, rows
-
-
-def newest(db: Path) -> Rows:
-    """Return what the files say a database contains."""
-    newest_rows = ((key, versions[0].row) for key, versions in read_versions(db, failed) if versions)
-    return {key: row for key, row in newest_rows if row is not None}
-
-
-def failed(name: str, error: OSError) -> None:
-    """Fail: every file must be readable here."""
-    raise AssertionError(name) from error
-
-
 @pytest.mark.parametrize("free_bytes", range(7, 24))
 def test_a_write_that_begins_near_the_end_of_a_block_is_no_gap(tmp_path: Path, free_bytes: int) -> None:
     db = plyvel.DB(str(tmp_path), create_if_missing=True)
@@ -129,25 +95,6 @@ def test_a_write_that_begins_near_the_end_of_a_block_is_no_gap(tmp_path: Path, f
     assert find_gap(data[:BLOCK_BYTES], 0)[0] == 0  # the second write is torn
     blank = data[: BLOCK_BYTES - free_bytes] + bytes(free_bytes) + data[BLOCK_BYTES:]
     assert find_gap(blank, 0)[0] > 0
-
-
-def test_everything_leveldb_wrote_is_read(database: tuple[Path, Rows]) -> None:
-    path, rows = database
-    assert newest(path) == rows
-    current = read_current(path)
-    assert current is not None
-    assert current.is_intact
-    assert current.missing_files(path) == []
-    assert len(current.tables) > 1
-    assert (path / f"{current.log_number:06d}.log").exists()
-
-
-def test_tables_without_their_index_are_still_read(database: tuple[Path, Rows], tmp_path: Path) -> None:
-    path, rows = database
-    for file in path.iterdir():
-        data = file.read_bytes()
-        (tmp_path / file.name).write_bytes(data[:-20] + bytes(20) if file.suffix == ".ldb" else data)
-    assert newest(tmp_path) == rows
 
 
 def test_a_batch_ends_at_its_damage() -> None:
