@@ -35,10 +35,6 @@ def explain_acts() -> str:
     return tr("Cached outputs leave one line, compacted messages a summary; both can be undone.")
 
 
-def _compacts_early(policy: ContextPolicy) -> bool:
-    return bool(policy.fold_after_steps or policy.observe_at)
-
-
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
     """Return when the conversation is compacted; if it is above the threshold and isn't, why, in a line."""
     share = limit_text(gauge.trigger.kind, gauge.trigger.limit)
@@ -50,7 +46,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "gave_up":
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
-            if _compacts_early(policy):
+            if policy.fold_after_steps or policy.observe_at:
                 return tr("Caches and compacts when that saves tokens, and at {share}.", share=share)
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)

@@ -39,13 +39,9 @@ class MissingText(msgspec.Struct, frozen=True):
     lines: tuple[tuple[str, str], ...] = ()
 
     @property
-    def heading_line(self) -> str:
-        return tr("{heading}:", heading=self.heading) if self.heading else ""
-
-    @property
     def text(self) -> str:
         lines = (tr("{kind}: {facts}", kind=kind, facts=facts) for kind, facts in self.lines)
-        return "\n".join((self.heading_line, *lines))
+        return "\n".join((tr("{heading}:", heading=self.heading) if self.heading else "", *lines))
 
 
 NOTHING_MISSING = MissingText()

@@ -29,7 +29,7 @@ from tests.support.session_simulator import MODEL, TOOL_NAMES, SentRequest, Sess
 __all__ = [
     "DEFAULT_ACTIONS", "MODEL", "NASTY_TEXTS", "SESSION_ACTIONS", "SWEEP_AND_HANDOVER_ACTIONS",
     "TOOL_NAMES", "Draw", "DrawnRandom", "SentRequest", "SessionSimulator", "apply_action", "build_history",
-    "conversation_with", "count_tokens", "disable_folding", "histories", "policies",
+    "conversation_of", "conversation_with", "count_tokens", "disable_folding", "histories", "policies",
 ]  # fmt: skip
 
 T = TypeVar("T")
@@ -364,6 +364,17 @@ def build_history(
         simulator.step(f"Step {step}.", calls)
         for call in range(calls):
             simulator.answer_call(0, (f"{step}.{call} line of output\n" * (size // 10))[:size])
+    return simulator
+
+
+def conversation_of(*texts: str) -> SessionSimulator:
+    """Return a session of these messages, of the user and of the agent in turn."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for number, text in enumerate(texts):
+        if number % 2:
+            simulator.step(text, 0)
+        else:
+            simulator.send_message(text)
     return simulator
 
 

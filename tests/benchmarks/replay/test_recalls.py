@@ -240,29 +240,6 @@ def test_no_recall_where_none_is_needed(tmp_path: Path, session: list[dict[str, 
     assert measure(tmp_path, TWICE, UnmanagedReplay, 1.0).recalls == Recalls(), "everything is sent"
 
 
-def test_a_page_still_in_the_window_is_not_recalled_again(tmp_path: Path) -> None:
-    class FirstOutputMarked(MarkerReplay):
-        def request(self) -> list[dict[str, Any]]:
-            return [
-                message | {"content": self.marker(message["content"])}
-                if message.get("tool_call_id") == "1"
-                else message
-                for message in self.messages
-            ]
-
-    session = [
-        *TWICE[:3],
-        *file_read_step("2", "b", "B"),
-        *file_read_step("3", "a", "A" * 1000),
-        *file_read_step("4", "a", "C"),
-        assistant_message("ok"),
-    ]
-    assert measure(tmp_path, session, FirstOutputMarked, 0.0).recalls == Recalls(1, 1)
-    assert measure(tmp_path, session, MarkerReplay, 0.0).recalls == Recalls(
-        1, 1
-    )  # the third is in the window when requested
-
-
 def behind_an_index(output: str, arguments: str) -> list[dict[str, Any]]:
     """A session that reads a file again when only an index behind an index leads to the first reading."""
     read = [tool_call_message(("3", "read", arguments)), tool_message("3", "C")]
@@ -307,21 +284,6 @@ def test_a_lost_output_cannot_be_recalled(tmp_path: Path) -> None:
             return digest_of(text.encode())
 
     assert measure(tmp_path, TWICE, Lost, 0.0).recalls == Recalls(failed=1)
-
-
-def test_files_read_in_parallel_are_recalled_in_one_call(tmp_path: Path) -> None:
-    parallel_calls = tool_call_message(("3", "read", '{"path": "a"}'), ("4", "read", '{"path": "b"}'))
-    session = [
-        user_message("Go"),
-        *file_read_step("1", "a", "A"),
-        *file_read_step("2", "b", "B"),
-        *file_read_step("9", "c", "D"),
-        parallel_calls,
-    ]
-    session += [tool_message("3", "x"), tool_message("4", "y"), assistant_message("ok")]
-    make = ReplayRecorder(MarkerReplay)
-    assert measure(tmp_path, session, make, 0.0).recalls == Recalls(calls=1, contents=2)
-    assert [message["content"] for message in recalled(make.last)] == ["A", "B"]
 
 
 def long_session(steps: int) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import first_line
 from tests.support import session_rewrites
-from tests.support.histories import SessionSimulator
+from tests.support.histories import SessionSimulator, conversation_of
 from tests.support.message_linter import lint, lint_alternating
 from tests.support.reachability import unreachable_content
 from tests.support.tables import for_each
@@ -68,8 +68,7 @@ def test_a_preview_respects_its_budget(name: str, is_source: bool) -> None:
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t\r\n", "\u3000"])
 def test_an_empty_output_is_valid_in_every_form(text: str) -> None:
     """No wire format takes an empty message: the text says that there was nothing."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Look.")
+    simulator = conversation_of("Look.")
     simulator.step("", 1)
     simulator.answer_call(0, text)
     assert simulator.window().request.messages[-1].text == NO_OUTPUT

@@ -46,20 +46,6 @@ def test_a_message_counts_text_calls_and_framing() -> None:
     ]
 
 
-def test_a_long_text_is_counted_once_while_it_is_the_newest() -> None:
-    """It is sent after it was counted; thousands of such texts would fill the memory."""
-    counted: list[int] = []
-
-    def count(text: str) -> int:
-        counted.append(len(text))
-        return len(text)
-
-    tokens, long = LineTokenCounter(count), "word\n" * 20_000
-    for text in (long, long, long + "word", long):
-        assert tokens.text_tokens(text) == len(text)
-    assert counted == [100_000, 100_004, 100_000]
-
-
 def test_the_bundled_vocabulary_counts() -> None:
     tokens = MessageTokenCounter.bundled()
     assert tokens.message_tokens(Message("user", "hello world")) == 4 + 2

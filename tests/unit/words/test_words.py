@@ -10,7 +10,10 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.window.used_tokens import UsageGauge
+from helix_desktop.context.policy_numbers import FORM, ContextPolicy
+from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
+from helix_desktop.context.summaries.summary_names import compacted_turns
+from helix_desktop.context.window.used_tokens import CompactionTrigger, UsageGauge
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
@@ -40,13 +43,21 @@ from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
 from helix_desktop.words.compaction import (
     handover_text,
+    limit_text,
     masked_contents_text,
     reasons_text,
     rewrite_reason_text,
+    trigger_text,
 )
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
 from helix_desktop.words.message_states import gauge_source_text
+from helix_desktop.words.next_compaction import (
+    compaction_text,
+    explain_acts,
+    gauge_compaction_text,
+    threshold_text,
+)
 from helix_desktop.words.numbers import (
     format_size,
     format_token_difference,
@@ -75,6 +86,7 @@ from helix_desktop.words.times import (
     format_relative_time,
     format_short_time,
 )
+from tests.support.histories import conversation_with
 from tests.support.store.builders import START_MS
 from tests.support.tables import for_each
 
@@ -565,3 +577,109 @@ def test_what_made_a_rewrite_comes_before_what_it_made_needless(
 ) -> None:
     """A server that refused images is the reason, whatever the context had reached by then."""
     assert rewrite_reason_text(event) == text
+
+
+_GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
+
+
+@for_each(
+    ("outlook", "text"),
+    [
+        (CompactionOutlook("off"), "Context management is off."),
+        (
+            CompactionOutlook("gave_up"),
+            "Compaction only when you start it. The last 3 attempts failed or freed too little.",
+        ),
+        (
+            CompactionOutlook("room"),
+            "Caches and compacts when that saves tokens, and at {at}.",
+        ),
+        (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
+        (
+            CompactionOutlook("waiting", 90_000),
+            "{at} is reached: compacts 1 min 30 s after the last attempt or undo.",
+        ),
+        (
+            CompactionOutlook("waiting", 60_000),
+            "{at} is reached: compacts 1 min after the last attempt or undo.",
+        ),
+        (
+            CompactionOutlook("too_little", freed=1_200, least=2_500),
+            "{at} is reached: compacts once that frees enough.\n"
+            "It would free about 1.2k tokens now. It has to free 2.5k tokens.",
+        ),
+        (
+            CompactionOutlook("too_little", freed=-40, least=2_500),
+            "{at} is reached: compacts once that frees enough.\n"
+            "It would free nothing now. It has to free 2.5k tokens.",
+        ),
+        (
+            CompactionOutlook("too_little"),
+            "{at} is reached: compacts once that frees enough.\n"
+            "Too few messages lie before the newest ones, which always stay.",
+        ),
+    ],
+)
+def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutlook, text: str) -> None:
+    """Never that a compaction is due which the engine would not make."""
+    assert compaction_text(outlook, _GAUGE, ContextPolicy()) == text.format(at="53 %")
+
+
+def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
+    outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
+    room = compaction_text(outlook, gauge, ContextPolicy())
+    assert room == "Caches and compacts when that saves tokens, and at 85 %."
+    assert "compacted messages a summary" in explain_acts()
+    without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
+    assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
+
+
+@pytest.mark.parametrize("kind", [kind for kind in HandoverTrigger if kind.is_by_policy])
+def test_a_trigger_of_the_policy_is_said_in_the_unit_of_its_field(kind: HandoverTrigger) -> None:
+    assert kind.policy_field in {name for _, names in FORM for name in names}, "not on the policy page"
+    limit = limit_text(kind, 0.53)
+    far, beyond = CompactionTrigger(kind, 5, 0.53), CompactionTrigger(kind, -1, 0.53)
+    assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5")
+    assert limit in gauge_compaction_text(beyond, True, False)
+    assert limit in trigger_text(kind, 0.53)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"), [(0.85, "85 %"), (0.75, "85 %, here 75 % to leave room for the answer")]
+)
+def test_the_threshold_is_the_number_of_the_policy_unless_the_answer_needs_the_room(
+    limit: float, text: str
+) -> None:
+    kind = next(trigger for trigger in HandoverTrigger if trigger.policy_field == "handover_at")
+    assert threshold_text(ContextPolicy(), CompactionTrigger(kind, 0, limit)) == text
+
+
+def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
+    """A turn of which messages still stand is there in part, at either end."""
+    transcript = conversation_with(3).transcript
+    items = transcript.messages.items
+    first = {turn: next(item.seq for item in items if item.turn == turn) for turn in (1, 2, 3)}
+    middle = {turn: first[turn] + 4 for turn in first}
+    ranges = [
+        (0, middle[1]),
+        (0, first[2] - 1),
+        (0, middle[2]),
+        (0, first[3] - 1),
+        (0, middle[3]),
+        (middle[1], first[2] - 1),
+        (middle[1], first[3] - 1),
+        (middle[1], middle[2]),
+        (middle[1], middle[1] + 2),
+    ]
+    assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
+        "start of turn 1",
+        "turn 1",
+        "turn 1, start of 2",
+        "turns 1–2",
+        "turns 1–2, start of 3",
+        "end of turn 1",
+        "end of turn 1 to turn 2",
+        "end of turn 1, start of 2",
+        "middle of turn 1",
+    ]
+    assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)

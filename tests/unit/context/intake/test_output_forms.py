@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
-from pathlib import Path
 
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake import descriptions
 from helix_desktop.context.intake.descriptions import is_source
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.context.intake.output_forms import (
@@ -79,6 +77,7 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
     text = "\n".join(lines)
     assert is_source("read_file", text)
     assert not is_source("run_command", text)
+    assert not is_source("read_file", f"Traceback (most recent call last):\n{text}")
     preview = preview_output(text, DIGEST, budget, is_source=True).splitlines()
     gap = next(
         (place for place, line in enumerate(preview) if line.endswith("; some of them:]")), len(preview)
@@ -99,16 +98,8 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
         assert hidden.intersection(between).difference(shown) <= {n for n in hidden if lines[n - 1][0] == " "}
 
 
-def test_the_preview_of_a_file_of_errors_is_its_outline() -> None:
-    """A real one: each of its classes stands there, and nothing of their bodies and words."""
-    text = Path(descriptions.__file__).read_text(encoding="utf-8")
-    preview = preview_output(text, DIGEST, 1_800, is_source=is_source("read_file", text))
-    middle = preview.partition("some of them:]\n")[2].splitlines()
-    functions = [f"{n}: {line}" for n, line in enumerate(text.splitlines(), 1) if line.startswith("def ")]
-    assert len(set(functions).intersection(middle)) >= len(functions) - 3, "those of head and tail"
-    assert not any("_REPORT" in line for line in middle)
+def test_words_that_begin_like_definitions_make_no_source() -> None:
     assert not is_source("read_file", "type mismatch: a\nclass loader (x) is gone\n" + "ERROR: no disk\n" * 9)
-    assert not is_source("read_file", f"Traceback (most recent call last):\n{text}")
 
 
 def test_the_preview_of_a_search_has_the_first_hits_of_each_file() -> None:
@@ -232,13 +223,6 @@ def test_a_preview_is_never_longer_than_the_output() -> None:
     text = "word " * 61
     assert preview_output(text, DIGEST, 100) == text
     assert len(text) > 100 * CHARS_PER_TOKEN
-
-
-@pytest.mark.parametrize("text", ["y" * 5_000, "\n" + "y" * 5_000, "y" * 5_000 + "\n"])
-def test_one_long_line_is_cut_inside(text: str) -> None:
-    """Without line breaks to cut at, start and end are still shown."""
-    preview = preview_output(text, DIGEST, 100)
-    assert preview.count("y") > 150
 
 
 def test_markers_describe_their_content() -> None:

@@ -23,6 +23,9 @@ from tests.support.call_log import CallLog
 def test_a_read_is_stale_once_its_file_is_edited_or_found_changed() -> None:
     log = CallLog()
     read, other = log.call("read_file", path="src/a.py"), log.call("read_file", path="src/b.py")
+    log.call("Edit", ok=False, file_path="src/a.py", old_string="x", new_string="y")
+    log.call("Edit", "<tool_use_error>Not read yet.", file_path="src/a.py", old_string="x", new_string="y")
+    assert read not in log.superseded, "both failed"
     edit = log.call("edit_file", path="./src/a.py", old_text="x", new_text="y")
     assert log.superseded[read] == edit
     assert log.transcript.stale_digests == {digest(log, read): edit}
@@ -64,14 +67,6 @@ def test_a_content_that_was_restored_is_not_stale_without_another_read() -> None
     assert log.transcript.stale_digests == {digest_of(b"v2"): reverted}
     redone = log.add(FilesChanged((ChangedFile("a.py", "1111", "2222"),)))
     assert log.transcript.stale_digests == {digest_of(b"v1"): redone}
-
-
-def test_a_failed_edit_changes_nothing() -> None:
-    log = CallLog()
-    read = log.call("Read", file_path="/w/a.py")
-    log.call("Edit", ok=False, file_path="/w/a.py", old_string="x", new_string="y")
-    log.call("Edit", "<tool_use_error>Not read yet.", file_path="/w/a.py", old_string="x", new_string="y")
-    assert read not in log.superseded
 
 
 def test_an_absolute_path_and_a_relative_one_can_be_the_same_file() -> None:

@@ -56,6 +56,7 @@ from tests.support.histories import (
     SWEEP_AND_HANDOVER_ACTIONS,
     SessionSimulator,
     build_history,
+    conversation_of,
     histories,
 )
 from tests.support.message_linter import lint
@@ -259,23 +260,6 @@ def test_a_note_undone_by_the_user_stays_undone(kind: str) -> None:
     assert not [fold for fold in later for after, upto in back if fold.after < upto and after < fold.upto]
 
 
-def test_a_handover_that_was_often_written_again() -> None:
-    """Each run names all before it; which one is active is found at once, and each undo brings one back."""
-    simulator = build_history(12, size=2_000)
-    simulator.hand_over(1_000)
-    ((first, handover),) = simulator.transcript.rewrites.handovers.items()
-    runs = [first]
-    for _ in range(40):
-        simulator.record(
-            msgspec.structs.replace(handover, replaces=(*runs, simulator.transcript.last_seq + 1))
-        )
-        runs.append(simulator.transcript.last_seq)
-    while runs:
-        assert [*simulator.transcript.rewrites.active_handovers] == [runs.pop()]
-        simulator.record(Undone(next(iter(simulator.transcript.rewrites.active_handovers))))
-    assert not simulator.transcript.rewrites.active_handovers
-
-
 @given(histories(SWEEP_AND_HANDOVER_ACTIONS))
 def test_an_impossible_undo_is_refused(simulator: SessionSimulator) -> None:
     """Only rewrites, only while active; redo only what was undone."""
@@ -377,8 +361,7 @@ def test_an_edit_begins_where_the_message_was_not_sent_yet(parent: SessionSimula
 
 
 def test_only_a_step_that_runs_has_no_point() -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Begin.")
+    simulator = conversation_of("Begin.")
     simulator.step("I read.", 2)
     seq = simulator.transcript.last_seq
     for at in (seq, 0):

@@ -59,16 +59,6 @@ def test_a_fixed_sweep_waits_for_its_amount() -> None:
     assert min(sweep_savings(simulator)) >= 10_000
 
 
-def test_an_at_once_sweep_does_not_wait() -> None:
-    """As soon as an output leaves the protected tail it is a marker."""
-    simulator = build_history(14, size=2_000, policy=PROFILES["plain"])
-    simulator.answer_all_calls("x")
-    last = simulator.transcript.messages.steps
-    outputs = [item for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)]
-    # The newest step's request was sent before the step counted.
-    assert {item.seq for item in outputs if last - 1 - item.step >= 10} == simulator.transcript.window.masked
-
-
 def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     """Everything older goes, but what is too small to save anything stays."""
     simulator = build_history(6, size=2_000)
@@ -175,26 +165,6 @@ def test_what_the_running_turn_recalled_stays_in_it() -> None:
     assert isinstance(recalled.event, ToolAnswered)
     assert recalled.event.text in outputs_sent(simulator)
     assert simulator.transcript.window.masked
-
-
-def test_files_that_the_user_named_stay_until_the_answer() -> None:
-    """A review of three files in a small window, with what was looked up for it; the next turn frees them."""
-    simulator = small_window(BALANCED)
-    for number in range(3):
-        simulator.send_message("Look around.")
-        read_text(simulator, f"earlier{number}", 1_500)
-        simulator.step("I looked.", 0)
-    simulator.send_message("Review src/one.txt, two.txt and three.txt.")
-    files = {read_text(simulator, name, 1_400) for name in ("src/one", "two", "three")}
-    for number in range(3):
-        read_text(simulator, f"hit{number}", 900)
-    simulator.step("I check one thing.", 1)
-    assert files <= outputs_sent(simulator)
-    simulator.step("They are fine.", 0)
-    simulator.send_message("Thanks. Now something else.")
-    for number in range(6):
-        read_text(simulator, f"other{number}", 1_500)
-    assert not files & outputs_sent(simulator)
 
 
 @pytest.mark.parametrize("is_withdrawn", [False, True])

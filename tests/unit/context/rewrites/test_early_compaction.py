@@ -14,16 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.context.rewrites import caching, early_compaction, step_notes, sweep_plans
 from helix_desktop.context.rewrites.anchors import note_parts
 from helix_desktop.context.rewrites.caching import names_line_tokens
-from helix_desktop.context.summaries.legal_ranges import legal_ranges
 from helix_desktop.context.window.used_tokens import measure_next_request
-from helix_desktop.context.window.window import project
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade, Undone
 from helix_desktop.domain.events.summary import ObservationsMade
 from helix_desktop.domain.todo import TodoItem, list_text
@@ -32,7 +29,6 @@ from helix_desktop.replay.recording import with_turn_ends
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, build_history, count_tokens, disable_folding, histories
 from tests.support.reachability import unreachable_content
-from tests.support.session_simulator import MODEL
 from tests.support.synthetic_recordings import make_session
 
 BALANCED = PROFILES["balanced"]
@@ -193,26 +189,6 @@ def test_a_fold_never_takes_what_the_turn_works_on() -> None:
     after = [search(simulator, str(n), 200) for n in range(20)]
     assert is_folded(simulator, read)
     assert is_folded(simulator, after[0])
-
-
-def test_folds_go_around_a_file_that_is_edited_for_long() -> None:
-    """What follows the file is folded, and condensed, all the same: the window stays as small."""
-    policy = msgspec.structs.replace(BALANCED, fold_least=1_000, protect_tokens=600)
-    simulator = SessionSimulator(policy, msgspec.structs.replace(MODEL, window=16_000))
-    simulator.send_message("Change a.py.")
-    found = [search(simulator, f"before {n}", 100) for n in range(20)]
-    read = call(simulator, "read_file", '{"path": "a.py"}', "a line of a.py\n" * 150)
-    for change in range(60):
-        edit(simulator, change)
-        found.append(search(simulator, str(change), 100))
-    folds = simulator.transcript.rewrites.folds.values()
-    assert any(fold.how == "condense" for fold in folds)
-    assert not is_folded(simulator, read)
-    assert not is_folded(simulator, read - 1)
-    assert read not in simulator.transcript.window.masked
-    lone_seq = found[19]  # alone between a note and the file: one of its own may not be worth it
-    assert all(is_folded(simulator, seq) for seq in found[:60] if seq != lone_seq)
-    assert simulator.window().estimate < 3_300  # each search stands with its entry
 
 
 def test_notes_that_outgrow_their_share_are_condensed() -> None:
@@ -383,34 +359,6 @@ def test_prepared_facts_do_not_replace_what_an_undo_brought_back(undoes: bool) -
     assert bool(simulator.transcript.rewrites.placed_observations) is not undoes
 
 
-def test_a_condensed_note_stays_between_observations() -> None:
-    """Notes on both sides of observations are not joined across them."""
-    simulator = observed_thrice()
-    session_rewrites.fold_all(simulator)
-    for _ in range(3):
-        turn(simulator)
-        session_rewrites.fold_all(simulator)
-    folds = simulator.transcript.rewrites.folds
-    assert "condense" in {fold.how for fold in folds.values()}
-    last = max(observation.upto for observation in simulator.transcript.rewrites.placed_observations.values())
-    assert not [fold for fold in folds.values() if fold.after < last < fold.upto]
-    assert outermost(simulator) <= {cover.seq for cover in simulator.transcript.window.covers}
-    assert unreachable_content(simulator) == []
-
-
-def test_truncation_leaves_observations_in_place() -> None:
-    """Truncation leaves out what is between them; each note stays, and frees what it says."""
-    simulator = observed_thrice()
-    before = simulator.window().estimate
-    session_rewrites.truncate(simulator)
-    folds = simulator.transcript.rewrites.folds
-    assert folds
-    assert set(folds) <= {cover.seq for cover in simulator.transcript.window.covers}
-    assert before - simulator.window().estimate == sum(fold.saved for fold in folds.values())
-    assert sum(isinstance(cover.event, ObservationsMade) for cover in simulator.transcript.window.covers) == 2
-    assert unreachable_content(simulator) == []
-
-
 def handed_over_inside_a_turn() -> SessionSimulator:
     """Make a handover that kept the running turn's message, and add turns after it."""
     simulator = SessionSimulator(POLICY)
@@ -449,37 +397,6 @@ def test_a_message_kept_back_by_a_handover_starts_no_rewrite(rewrite: str) -> No
         entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     }
     assert unreachable_content(simulator) == []
-
-
-def test_a_handover_ends_before_or_after_restored_history() -> None:
-    """A cut among the restored steps would leave observations after it that come before them."""
-    simulator = observed_thrice()
-    covers = simulator.transcript.window.covers
-    for cut in legal_ranges(simulator.transcript, 0):
-        before = simulator.window().estimate
-        twin = simulator.transcript.fork()
-        twin.apply(RecordedEvent(twin.last_seq + 1, 0, simulator.handover_at(cut)))
-        assert not [cover for cover in covers if cover.after < cut.upto < cover.upto]
-        after = project(twin, simulator.policy, simulator.frame)
-        assert isinstance(after.entries[0], SummaryBlock)
-        assert before - (after.estimate - after.entry_tokens[0]) == cut.tokens
-    assert legal_ranges(simulator.transcript, 0)
-
-
-def test_a_pinned_marker_is_shown_in_full() -> None:
-    """And is a marker again when unpinned, because the sweep is still active."""
-    simulator = SessionSimulator(POLICY)
-    turn(simulator)
-    turn(simulator)
-    session_rewrites.sweep_all(simulator, 2)
-    (masked_seq, *_) = sorted(simulator.transcript.window.masked)
-    seqs = [output.seq for output in session_rewrites.cached_outputs(simulator)]
-    before = simulator.window()
-    session_rewrites.pin(simulator, seqs.index(masked_seq))
-    assert masked_seq not in simulator.transcript.window.masked
-    assert simulator.window().estimate > before.estimate
-    session_rewrites.unpin(simulator, 0)
-    assert simulator.window().request == before.request
 
 
 FIRST = (
@@ -535,23 +452,13 @@ def working(policy: ContextPolicy) -> Iterator[TodoSession]:
         replayer.close()
 
 
-@pytest.mark.parametrize("name", ["balanced", "lean"])
-def test_what_is_left_to_do_stands_in_the_note_of_its_steps(name: str) -> None:
-    """With the entry that has the whole list, once."""
-    with working(PROFILES[name]) as work:
+def test_what_is_left_to_do_stands_in_the_note_of_its_steps() -> None:
+    """With the entry that has the whole list, once; a list with an empty item, which is refused, is none."""
+    with working(BALANCED) as work:
         work.plan(FIRST)
+        work.call("todo", {"items": [{"content": ""}, 3]}, "An item is empty.")
         work.read_files(40)
         assert work.count(FoldMade) > 1
-        assert work.request_text().count(LEFT) == 1
-
-
-def test_a_condensed_note_still_says_what_is_left_to_do() -> None:
-    """However many notes were made since."""
-    policy = msgspec.structs.replace(PROFILES["lean"], condense_at=0.005, fold_least=200, ledger_tokens=100)
-    with working(policy) as work:
-        work.plan(FIRST)
-        work.read_files(80)
-        assert work.count(FoldMade, "condense") > 0
         assert work.request_text().count(LEFT) == 1
 
 
@@ -583,12 +490,3 @@ def test_a_long_list_is_no_marker_while_something_is_left_to_do() -> None:
         work.plan(SECOND)
         work.read_files(12)
         assert '"Step 7 of many, in some more words"' not in work.request_text()
-
-
-def test_a_refused_list_does_not_take_the_place_of_the_present_one() -> None:
-    """The tool takes no list with an empty item."""
-    with working(PROFILES["balanced"]) as work:
-        work.plan(FIRST)
-        work.call("todo", {"items": [{"content": ""}, 3]}, "An item is empty.")
-        work.read_files(40)
-        assert work.request_text().count(LEFT) == 1

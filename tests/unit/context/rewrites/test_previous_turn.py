@@ -18,16 +18,14 @@ from helix_desktop.context.policy_numbers import (
     policy_from,
     policy_from_event,
 )
-from helix_desktop.context.rewrites import caching, early_compaction
+from helix_desktop.context.rewrites import caching
 from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
-from helix_desktop.domain.messages import ModelInfo
 from tests.support.histories import SESSION_ACTIONS, SessionSimulator, histories, policies
 from tests.support.reachability import unreachable_content
 
 BALANCED = PROFILES["balanced"]
-INFO = ModelInfo("test", "large", window=20_000, reserve=200)
 BY_POLICY = {
     SweepReason.BATCH,
     SweepReason.COLD,
@@ -167,55 +165,6 @@ def test_a_larger_share_keeps_more(simulator: SessionSimulator, share: float) ->
     assert seqs[0] <= seqs[2]
     assert seqs[1] <= seqs[2]
     assert caching.whole_from(transcript, larger, gauge) <= caching.whole_from(transcript, smaller, gauge)
-
-
-def play_turn(simulator: SessionSimulator, number: int, steps: int, size: int = 2_000) -> None:
-    """Play a turn of so many steps, each with an output of `size` characters."""
-    simulator.send_message(f"Task {number}.")
-    for step in range(steps):
-        simulator.step(
-            f"Step {number}.{step}.", [simulator.tool_call(0, f'{{"path": "{number}/{step}.py"}}', "fetch")]
-        )
-        simulator.answer_call(0, (f"{number}.{step} a line of output\n" * size)[:size])
-    simulator.step(f"Done {number}.", 0)
-
-
-def eager(share: float) -> ContextPolicy:
-    """Balanced as it is, but for a share and batches that a short session fills."""
-    return msgspec.structs.replace(
-        BALANCED, previous_turn_share=share, sweep="at once", fold_least=500, observe_at=0.0
-    )
-
-
-def test_the_words_of_the_newest_complete_turn_are_not_condensed() -> None:
-    """However long the notes are: its words stay as they were said, until the next turn is complete."""
-    policy = msgspec.structs.replace(
-        eager(0.05), condense_at=0.02, condense_keep=0.1, fold_least=100, ledger_tokens=0, anchor_tokens=0
-    )
-    simulator = SessionSimulator(policy, INFO)
-    for number in range(1, 6):
-        play_turn(simulator, number, 8)
-        text = "\n".join(message.text for message in simulator.window().request.messages)
-        assert all(f"Step {number}.{step}." in text for step in range(8))
-        simulator.send_message(f"And {number}?")
-        for step in range(8):
-            simulator.step(f"Next {number}.{step}.", 1)
-            simulator.answer_call(0, f"{step} a line of output\n" * 90)
-        text = "\n".join(message.text for message in simulator.window().request.messages)
-        assert all(f"Step {number}.{step}." in text for step in range(8))
-        simulator.step("Done.", 0)
-    assert any(note.how == "condense" for note in simulator.transcript.rewrites.folds.values())
-
-
-def test_a_fold_stops_before_what_stays_whole() -> None:
-    """Also with a cold provider cache, after which any fold pays off."""
-    simulator = SessionSimulator(msgspec.structs.replace(BALANCED, previous_turn_share=0.8), INFO)
-    for number in (1, 2, 3):
-        play_turn(simulator, number, 8)
-    plans = early_compaction.due_folds(simulator.transcript, eager(0.8), simulator.gauge(), is_cold=True)
-    first = next(item.seq for item in simulator.transcript.messages.items if item.turn == 3)
-    assert plans
-    assert all(plan.upto < first for plan in plans)
 
 
 def test_a_policy_of_before_the_field_has_its_profile_s_share() -> None:

@@ -67,14 +67,7 @@ def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
     assert len(own) == len(turns)
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "[Request interrupted by user]",
-        "[{'id': 3}]",
-        "[x] done",
-    ],
-)
+@for_each("line", ["[Request interrupted by user]", "[{'id': 3}]", "[x] done"])
 def test_brackets_that_are_not_the_programs_stand_as_they_came(line: str) -> None:
     """A mark would only raise the question what it stands for."""
     items = items_of(UserSpoke(line, 5), spoken_event(line))
@@ -123,20 +116,6 @@ def test_a_note_says_whose_words_begin_it() -> None:
         "did: read_file ",
         "It is in ",
     ]
-
-
-def test_calls_are_described_briefly() -> None:
-    """Tool, target, size of a large result, a short one itself, any error; calls of a tool share its name."""
-    events = (
-        spoken_event("Let me look.", "read_file", "read_file", "run_command"),
-        answered("read_file", "a.py", "c0"),
-        answered("read_file", "deep/" * 20 + "b.py", "c1", size=9_000),
-        ToolAnswered("c2", "run_command", "x", INDEX, 9, 5, 60, target="make test", ok=False, exit_code=2),
-    )
-    text = step_notes.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
-    last = text.splitlines()[-1]
-    path = "deep/" * 20 + "b.py"
-    assert last == f"did: read_file a.py → out, e4 {path} 8K; run_command make test exit 2 → x"
 
 
 @for_each(
@@ -237,15 +216,11 @@ def test_an_exit_code_is_said_once(code: int, about: str, in_note: str, in_ledge
     assert run.count(f"exit {code}") == 1
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("tool", "target", "line"),
     [
         ("read_file", "src/pack/module.py", "did: read_file src/pack/module.py → out, module.py → out"),
-        (
-            "TaskCreate",
-            "Check the and/or of it",
-            "did: TaskCreate Check the and/or of it, Check the and/or of it",
-        ),
+        ("TaskCreate", "Check and/or", "did: TaskCreate Check and/or, Check and/or"),
     ],
 )
 def test_a_path_stands_whole_once_and_then_by_its_last_part(tool: str, target: str, line: str) -> None:

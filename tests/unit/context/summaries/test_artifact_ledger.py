@@ -19,15 +19,14 @@ from helix_desktop.context.summaries.artifact_ledger import (
     short_command,
 )
 from helix_desktop.domain.events.conversation import ToolAnswered
-from tests.support.histories import SessionSimulator, histories
+from tests.support.histories import SessionSimulator, conversation_of, histories
 from tests.support.tables import for_each
 
 BASE = ToolAnswered("c", "read_file", "x", "ab" * 32, 1, 1, 1, target="a.py")
 
 
 def session_with(*answers: ToolAnswered) -> SessionSimulator:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Begin.")
+    simulator = conversation_of("Begin.")
     for answer in answers:
         simulator.record(answer)
     return simulator
@@ -177,17 +176,6 @@ def test_a_file_written_again_after_it_was_deleted_is_there() -> None:
     )
     first, *_ = build_ledger(simulator.transcript.messages.items).text(600).splitlines()
     assert first == "w a.py e5"
-
-
-def test_long_commands_are_shortened_and_paths_are_whole() -> None:
-    """A command to 80 characters, a path in full."""
-    path = "/".join(["a_long_folder_name"] * 9) + "/file.py"
-    simulator = session_with(
-        answer("write_file", path), answer("run_command", "echo " + "word " * 60, "done", 0)
-    )
-    file_line, command = build_ledger(simulator.transcript.messages.items).text(600).splitlines()
-    assert path in file_line
-    assert len(command.split(" (exit")[0]) <= 82
 
 
 def test_attachments_stand_in_the_ledger() -> None:

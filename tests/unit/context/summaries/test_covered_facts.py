@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -23,8 +25,8 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.summary import FactKind, SummaryCoverage
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.question import CORRECTED, DENIED, QuestionReply
-from helix_desktop.domain.todo import TODO, TodoItem, TodoList, list_text
-from tests.support.histories import SessionSimulator, histories
+from helix_desktop.domain.todo import NO_LIST, TODO, TodoItem, TodoList, list_text
+from tests.support.histories import SessionSimulator, conversation_of, histories
 from tests.support.tables import for_each
 
 COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
@@ -32,8 +34,7 @@ COMMAND = "cd /repo && uv run pytest -q tests/unit/parser --maxfail=3 | tail -5"
 
 def history() -> SessionSimulator:
     """Return a history with a fact of each kind, in words and in outputs."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Fix #4711 in docs/plan.md. Never push to main without a review. Thanks.")
+    simulator = conversation_of("Fix #4711 in docs/plan.md. Never push to main without a review. Thanks.")
     simulator.step("The build of commit 9fceb02d0ae5 takes 42.5 ms.", 1)
     base = ToolAnswered("c", "run_command", "exit code 0\n38 passed", "d" * 64, 1, 1, 1, COMMAND)
     simulator.record(msgspec.structs.replace(base, exit_code=0))
@@ -41,15 +42,24 @@ def history() -> SessionSimulator:
     return simulator
 
 
-def measure_file_coverage(summary: str, max_chars: int = 2_000) -> dict[FactKind, SummaryCoverage]:
-    """Return what this summary names of the history."""
-    facts = covered_facts(history().transcript.messages.items)
-    return {kind.kind: kind for kind in check_covered_facts(facts, summary, max_chars)}
+def checked(
+    facts: CoveredFacts,
+    summary: str,
+    max_chars: int = 2_000,
+    quoted: Set[int] = frozenset(),
+    tasks: TodoList = NO_LIST,
+) -> dict[FactKind, SummaryCoverage]:
+    """Return what a summary names of some facts, by their kind."""
+    return {kind.kind: kind for kind in check_covered_facts(facts, summary, max_chars, quoted, tasks)}
+
+
+def facts_in(simulator: SessionSimulator) -> CoveredFacts:
+    return covered_facts(simulator.transcript.messages.items)
 
 
 def test_an_empty_summary_misses_every_fact_and_each_is_listed_with_its_event() -> None:
     """Nothing is named; each fact stands below it."""
-    found = measure_file_coverage("")
+    found = checked(facts_in(history()), "")
     assert all(kind.named == 0 for kind in found.values())
     listed = {fact.text: fact.sources for kind in found.values() for fact in kind.missing}
     assert listed == {
@@ -72,23 +82,9 @@ def test_a_summary_in_its_own_words_names_them() -> None:
         "- `uv run pytest -q tests/unit/parser --maxfail=3`: 38 passed\n"
         "- Commit 9fceb02 builds in 42.5 ms"
     )
-    found = measure_file_coverage(summary)
+    found = checked(facts_in(history()), summary)
     assert [(kind.named, kind.total) for kind in found.values()] == [(1, 1), (1, 1), (1, 1), (2, 2), (1, 1)]
     assert missing_facts_text(tuple(found.values())) == ""
-
-
-@pytest.mark.parametrize(
-    "reversed_rule",
-    [
-        "- The user wants it pushed to main with a review",
-        "- Push to main; review it later",
-        "- A review of main",
-    ],
-)
-def test_a_reversed_instruction_is_not_named(reversed_rule: str) -> None:
-    """A line that allows what the user forbade does not name the rule."""
-    instructions = measure_file_coverage(reversed_rule)["instructions"]
-    assert (instructions.named, instructions.total) == (0, 1)
 
 
 @pytest.mark.parametrize(
@@ -112,10 +108,8 @@ def test_the_user_is_the_source_of_what_they_said(statement: str, is_said: bool)
 
 def test_an_instruction_that_stays_verbatim_is_counted_and_not_listed() -> None:
     """The user's message stands below the summary anyway."""
-    facts = covered_facts(history().transcript.messages.items)
-    (instructions,) = (
-        kind for kind in check_covered_facts(facts, "", 900, {2}) if kind.kind == "instructions"
-    )
+    facts = facts_in(history())
+    instructions = checked(facts, "", quoted={2})["instructions"]
     assert (instructions.named, instructions.verbatim, instructions.missing) == (0, 1, ())
 
 
@@ -131,17 +125,15 @@ def test_what_is_missing_is_bounded_and_the_rest_counted() -> None:
 
 def test_a_conclusion_that_several_notes_share_is_named() -> None:
     """Notes take a long answer apart: together they say it, if they cite its entry."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Which limits?")
-    simulator.step("The limits are maxNesting 20, levels 32, schemes 64 and cells 65,536.", 0)
-    facts = covered_facts(simulator.transcript.messages.items)
+    answer = "The limits are maxNesting 20, levels 32, schemes 64 and cells 65,536."
+    simulator = conversation_of("Which limits?", answer)
+    facts = facts_in(simulator)
     entry = simulator.transcript.messages.items[-1].seq
 
     def missing(source: int) -> int:
         notes = ("maxNesting 20", "Levels: 32", "Schemes have 64", "65,536 cells")
         summary = "\n".join(f"- {note} [e1, e{source}]" for note in notes)
-        found = check_covered_facts(facts, summary, 900)
-        return sum(len(kind.missing) for kind in found if kind.kind == "conclusions")
+        return len(checked(facts, summary)["conclusions"].missing)
 
     assert (missing(entry), missing(entry + 1)) == (0, 1)
 
@@ -156,12 +148,10 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         simulator.send_message("Why?")
         simulator.step("I will look.", 1)
         simulator.step(f"Here is what I found.\n\n{cause}.", 0)
-    facts = covered_facts(simulator.transcript.messages.items)
+    facts = facts_in(simulator)
 
     def listed(summary: str, quoted: frozenset[int] = frozenset()) -> list[str]:
-        (found,) = [
-            kind for kind in check_covered_facts(facts, summary, 900, quoted) if kind.kind == "conclusions"
-        ]
+        found = checked(facts, summary, quoted=quoted)["conclusions"]
         assert found.named + found.verbatim + len(found.missing) == found.total == 2
         return [fact.text for fact in found.missing]
 
@@ -181,7 +171,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
 @given(histories())
 def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> None:
     """The counts add up, each missing fact names its event; the text of all facts names all but the rules."""
-    facts = covered_facts(simulator.transcript.messages.items)
+    facts = facts_in(simulator)
     everything = "\n".join(fact for kind in facts.facts for fact in facts.of_kind(kind))
     seqs = {item.seq for item in simulator.transcript.messages.items}
     for kind in check_covered_facts(facts, "", 10**6):
@@ -191,23 +181,14 @@ def test_each_fact_is_named_verbatim_or_missing(simulator: SessionSimulator) -> 
         assert kind.named == kind.total
 
 
-def test_facts_added_one_by_one_are_those_of_all() -> None:
-    """The present handover adds messages as they come."""
-    facts = CoveredFacts()
-    for item in history().transcript.messages.items:
-        facts.add(item)
-    assert facts.facts == covered_facts(history().transcript.messages.items).facts
-
-
 def test_changed_files_are_listed_before_those_that_were_only_read() -> None:
     """However many were read since: what was written is what the work goes wrong without."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Begin.")
+    simulator = conversation_of("Begin.")
     base = ToolAnswered("c", "write_file", "", "d" * 64, 1, 1, 1, "src/written_first.py")
     simulator.record(base)
     for number in range(40):
         simulator.record(msgspec.structs.replace(base, name="read_file", target=f"src/read_{number}.py"))
-    (files,) = check_covered_facts(covered_facts(simulator.transcript.messages.items), "", 400)
+    (files,) = check_covered_facts(facts_in(simulator), "", 400)
     assert files.missing[0].text == "src/written_first.py"
     assert files.missing[1].text == "src/read_39.py"
 
@@ -220,7 +201,7 @@ def facts_of(*texts: str, read: tuple[str, ...] = ()) -> CoveredFacts:
     base = ToolAnswered("c", "read_file", "x", "d" * 64, 1, 1, 1)
     for path in read:
         simulator.record(msgspec.structs.replace(base, target=path))
-    return covered_facts(simulator.transcript.messages.items)
+    return facts_in(simulator)
 
 
 @pytest.mark.parametrize(
@@ -251,7 +232,7 @@ def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
     """What stands around one of them has the other as well; one that lies further off has its own line."""
     buckets = ", ".join(f"from {number} to {number + 1} ms" for number in range(40))
     facts = facts_of(f"Make the buckets finer, such as these in their order: {buckets}")
-    coverage = {kind.kind: kind for kind in check_covered_facts(facts, "", 40_000)}["numbers"]
+    coverage = checked(facts, "", 40_000)["numbers"]
     quotes = [fact.text for fact in coverage.missing]
     for number in range(1, 41):
         assert any(f"to {number} ms" in quote for quote in quotes)
@@ -272,13 +253,13 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     simulator.record(ToolAnswered("t1", TODO, list_text(items), "e" * 64, 1, 1, 1))
     transcript = simulator.transcript
     seq = transcript.last_seq
-    facts, todo_list = covered_facts(transcript.messages.items), transcript.todo_list_between(0, seq)
-    found = {kind.kind: kind for kind in check_covered_facts(facts, "", 900, (), todo_list)}
+    facts, todo_list = facts_in(simulator), transcript.todo_list_between(0, seq)
+    found = checked(facts, "", tasks=todo_list)
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
     assert "- Left to do on the todo list: " in missing_facts_text([found["tasks"]])
     assert {fact.text for fact in found["tasks"].missing} == {items[1].content, items[2].content}
     message = "The lexer's handling of tabs is being reworked: rework it, then measure the pager under load."
-    found = {kind.kind: kind for kind in check_covered_facts(facts, message, 900, (), todo_list)}
+    found = checked(facts, message, tasks=todo_list)
     assert found["tasks"].missing == ()
     assert transcript.todo_list_between(0, seq - 1).items == (), "the messages behind a range have it"
 
@@ -288,9 +269,9 @@ def test_a_task_is_named_where_a_summary_says_what_is_left() -> None:
     tasks = TodoList(3, 4, (TodoItem("src/config.py"), TodoItem("src/auth.py")))
     facts = "- src/config.py reads src/auth.py [e3]"
     text = f"## Technical Details\n{facts}\n## TODO Items\n- To do: src/auth.py [e3]"
-    found = {kind.kind: kind for kind in check_covered_facts(covered_facts(()), text, 900, (), tasks)}
+    found = checked(covered_facts(()), text, tasks=tasks)
     assert [fact.text for fact in found["tasks"].missing] == ["src/config.py"]
-    found = {kind.kind: kind for kind in check_covered_facts(covered_facts(()), facts, 900, (), tasks)}
+    found = checked(covered_facts(()), facts, tasks=tasks)
     assert len(found["tasks"].missing) == 2
 
 
@@ -301,9 +282,9 @@ def test_a_decision_is_named_by_a_line_that_cites_it() -> None:
     question = "Should the type PrimitiveData become ScalarData too?"
     simulator.record(ToolAnswered("q1", "ask_user", "Keep it", "", 1, 1, 1, target=question, reply=reply))
     seq = simulator.transcript.last_seq
-    facts = covered_facts(simulator.transcript.messages.items)
+    facts = facts_in(simulator)
     for text, is_named in ((f"- PrimitiveData stays [e{seq}]", True), ("- PrimitiveData stays", False)):
-        kinds = {kind.kind: kind for kind in check_covered_facts(facts, text, 900)}
+        kinds = checked(facts, text, 900)
         missing = {fact.sources for fact in kinds["instructions"].missing}
         assert ((seq,) not in missing) is is_named
 
@@ -314,8 +295,7 @@ def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_the
         'User has answered your questions: "The soak test still runs. Stop it?"="Let it keep running". '
         "You can now continue with the user's answers in mind."
     )
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Look at the soak test.")
+    simulator = conversation_of("Look at the soak test.")
     asked = ToolAnswered("c", "AskUserQuestion", text, "d" * 64, 1, 1, 1, "questions")
     simulator.record(asked)
     simulator.record(msgspec.structs.replace(asked, text="The user rejected it.", ok=False))
@@ -329,30 +309,9 @@ def test_what_the_user_answered_to_another_agent_s_question_is_a_decision_of_the
     assert [bullet.text for bullet in preferences] == [decision]
 
 
-def test_what_the_user_said_on_denying_a_call_is_a_decision_of_theirs() -> None:
+def test_what_the_user_said_on_denying_a_call_is_a_decision_that_stands_verbatim_in_a_summary() -> None:
     """A note said that the call had failed: why the code differs from the first request was gone."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Add a property count_requests.")
-    words = "Name the property request_count, keep the rest."
-    denied = ToolAnswered(
-        "c", "edit_file", f"{CORRECTED}{words}", "d" * 64, 1, 1, 1, "app.py", outcome="denied"
-    )
-    simulator.record(denied)
-    simulator.record(msgspec.structs.replace(denied, text=DENIED))
-    items = simulator.transcript.messages.items
-    decision = f"{words} (denied edit_file app.py)"
-    assert decision in [*covered_facts(items).of_kind("instructions")]
-    lines = note_lines(items)
-    assert f"user: {decision}" in lines
-    assert sum("(denied " in line for line in lines) == 1, "without words there is nothing to keep"
-    texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
-    assert decision in texts
-
-
-def test_the_user_s_replies_stand_verbatim_with_their_messages_in_a_summary() -> None:
-    """On denying a call the user said what to do instead: only a model's sentence still said so."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Clean up the build.")
+    simulator = conversation_of("Clean up the build.")
     words = "Never delete dist/: move it to build-old/ first."
     denied = ToolAnswered(
         "c", "run_command", f"{CORRECTED}{words}", "d" * 64, 1, 1, 1, "rm -r dist", outcome="denied"
@@ -360,13 +319,21 @@ def test_the_user_s_replies_stand_verbatim_with_their_messages_in_a_summary() ->
     call = ToolCall("c", "run_command", '{"command": "rm -r dist"}')
     simulator.record(AssistantSpoke("Cleaning up.", "m", 3, (call,)), denied)
     seq = simulator.transcript.last_seq
+    simulator.record(AssistantSpoke("Again.", "m", 3, (call,)), msgspec.structs.replace(denied, text=DENIED))
     simulator.record(AssistantSpoke("Moved it instead.", "m", 3), TurnEnded("done"))
-    line = f"e{seq} user: {words} (denied run_command rm -r dist)"
+    items = simulator.transcript.messages.items
+    decision = f"{words} (denied run_command rm -r dist)"
+    assert decision in [*covered_facts(items).of_kind("instructions")]
+    lines = note_lines(items)
+    assert f"user: {decision}" in lines
+    assert sum("(denied " in line for line in lines) == 1, "without words there is nothing to keep"
+    texts = [bullet.text for section in extractive_handover(items, None) for bullet in section.bullets]
+    assert decision in texts
+    line = f"e{seq} user: {decision}"
     simulator.send_message("Go on.")
     handover = simulator.hand_over(0)
     assert handover is not None
-    texts = user_texts(simulator.transcript, handover, 20_000, 128_000)
-    assert quote_messages(texts)[-1] == line
+    assert line in quote_messages(user_texts(simulator.transcript, handover, 20_000, 128_000))
     assert line in simulator.window().request.messages[1].text
     items = simulator.transcript.messages.items
     assert seq in verbatim_seqs(items, 20_000)
@@ -397,7 +364,7 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
         ("It is stopped at hour 72", False),
         ("It is not stopped", False),
     ):
-        kinds = {kind.kind: kind for kind in check_covered_facts(facts, f"- {line} [e{seq}]", 6_000)}
+        kinds = checked(facts, f"- {line} [e{seq}]", 6_000)
         assert ((seq,) not in {fact.sources for fact in kinds["instructions"].missing}) is is_named
 
 
@@ -421,27 +388,21 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
 def test_an_instruction_in_other_words_is_named_with_its_numbers_names_and_no(
     instruction: str, line: str, is_named: bool
 ) -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message(instruction)
-    facts = covered_facts(simulator.transcript.messages.items)
-    checked = check_covered_facts(facts, f"## User Preferences\n- {line}", 2_000)
-    (kind,) = [kind for kind in checked if kind.kind == "instructions"]
+    simulator = conversation_of(instruction)
+    facts = facts_in(simulator)
+    kind = checked(facts, f"## User Preferences\n- {line}")["instructions"]
     assert (kind.total, kind.named) == (1, int(is_named))
 
 
 def test_a_conclusion_in_other_words_is_named_by_the_line_that_cites_it() -> None:
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Why is it slow?")
-    simulator.step("The import is slow because each row opens a connection of its own.", 0)
-    facts = covered_facts(simulator.transcript.messages.items)
+    answer = "The import is slow because each row opens a connection of its own."
+    simulator = conversation_of("Why is it slow?", answer)
+    facts = facts_in(simulator)
     for line, named in (
         ("Slow import: a connection is opened for each row [e3]", 1),
         ("A slow import was looked at [e3]", 0),
     ):
-        (kind,) = [
-            kind for kind in check_covered_facts(facts, f"- {line}", 2_000) if kind.kind == "conclusions"
-        ]
-        assert kind.named == named, line
+        assert checked(facts, f"- {line}")["conclusions"].named == named, line
 
 
 def test_a_conclusion_that_two_lines_say_is_not_repeated_for_a_third_that_denies_something() -> None:
@@ -451,12 +412,11 @@ def test_a_conclusion_that_two_lines_say_is_not_repeated_for_a_third_that_denies
         AssistantSpoke("Tests: `npm test` (`node --test`) – 7 tests, 7 passed, 0 failed.", "m", 9)
     )
     cited = f"[e{simulator.transcript.last_seq}]"
-    facts = covered_facts(simulator.transcript.messages.items)
+    facts = facts_in(simulator)
 
     def listed(*lines: str) -> list[str]:
         text = "\n".join(f"- {line} {cited}" for line in lines)
-        coverage = check_covered_facts(facts, text, 2_000)
-        return [fact.text for kind in coverage if kind.kind == "conclusions" for fact in kind.missing]
+        return [fact.text for fact in checked(facts, text)["conclusions"].missing]
 
     plain, runner = "Pages are plain JavaScript, with no dependencies.", "`npm test` runs `node --test`."
     assert not listed(plain, runner, "Project explained; at that time 7 tests, 7 passed, 0 failed.")
@@ -469,12 +429,12 @@ def test_a_task_that_a_list_still_shows_is_named_by_a_line_that_cites_the_list()
     done = "- fix load.py and tests for the five fixes are done, the list is behind"
     for source, missing in (("e44", 2), ("e27, e44", 0)):
         text = f"## Completed Work\n{done} [{source}]\n## TODO Items\n- Publish the release [e50]"
-        found = {kind.kind: kind for kind in check_covered_facts(covered_facts(()), text, 900, (), tasks)}
+        found = checked(covered_facts(()), text, tasks=tasks)
         assert len(found["tasks"].missing) == missing
 
 
 def test_a_file_whose_name_begins_with_a_dot_is_named() -> None:
     facts = facts_of("Go on.", read=(".gitignore", "web/.env"))
     for text, named in (("- .gitignore, then `.env` [e1]", 2), ("- a.gitignore and .environment [e1]", 0)):
-        found = {kind.kind: kind for kind in check_covered_facts(facts, text, 900)}
+        found = checked(facts, text, 900)
         assert (found["files"].named, found["files"].total) == (named, 2)

@@ -15,7 +15,6 @@ from helix_desktop.context.summaries.handover import (
     QuotedBlocks,
     RepeatedBlock,
     newest_texts,
-    newest_turn_words,
     quoted_text,
     quoted_tokens,
     render_handover,
@@ -27,8 +26,6 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
 from tests.unit.context.summaries.test_artifact_ledger import answer
-
-PARAGRAPH = "The second paragraph: " + "a thought of its own. " * 12
 
 
 @given(histories(), st.integers(0, 300))
@@ -51,43 +48,6 @@ def test_both_sides_of_the_newest_complete_turn_stand_in_the_window(
     for item in transcript.window.without_excluded(answers):
         if item.seq in handover.words and isinstance(item.event, AssistantSpoke):
             assert f"e{item.seq} agent: {item.event.text}" in texts
-
-
-def test_a_follow_up_on_the_last_answer_still_has_it() -> None:
-    """The answer is covered inside the long turn that edits it, and stands there word for word."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Write two paragraphs.")
-    simulator.step(f"The first paragraph.\n\n{PARAGRAPH}", 0)
-    simulator.send_message("Edit the second paragraph, but look at everything first.")
-    for step in range(6):
-        simulator.step(f"Step {step}.", 1)
-        simulator.answer_call(0, f"{step} line of output\n" * 40)
-    handover = simulator.hand_over(100)
-    assert isinstance(handover, HandoverMade)
-    first, *_ = simulator.window().request.messages[1:]
-    assert PARAGRAPH in first.text
-    assert "e2 user: Write two paragraphs." in first.text
-    assert not any("Step" in text for text in first.text.split("verbatim\n")[-1].splitlines())
-
-
-def test_words_of_the_turn_before_are_not_kept() -> None:
-    """Only those of the newest complete turn; between turns it stands there itself."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    for turn in range(3):
-        simulator.send_message(f"Question {turn}?")
-        simulator.step(f"Answer {turn}.", 0)
-    seqs = {
-        item.event.text: item.seq
-        for item in simulator.transcript.messages.items
-        if isinstance(item.event, AssistantSpoke)
-    }
-    last = simulator.transcript.last_seq
-    assert newest_turn_words(simulator.transcript, last, 1_000) == (seqs["Answer 2."],)
-    simulator.send_message("And now?")
-    assert newest_turn_words(simulator.transcript, simulator.transcript.last_seq, 1_000) == (
-        seqs["Answer 2."],
-    )
-    assert newest_turn_words(simulator.transcript, last, 1) == ()
 
 
 def test_a_long_message_is_cut_only_beyond_the_cap() -> None:

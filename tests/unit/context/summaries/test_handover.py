@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES
+from helix_desktop.context.summaries import sections
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
 from helix_desktop.context.summaries.handover import (
     UNSUPPORTED,
@@ -23,7 +24,7 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.index_entry import HEAD, index_text
 from helix_desktop.context.summaries.observation import extract_observations
-from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.summaries.sections import SECTIONS, TITLES
 from helix_desktop.context.summaries.summary_task import (
     OPENING,
     full_request,
@@ -38,7 +39,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO
-from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, histories
+from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, conversation_of, histories
 from tests.support.tables import for_each
 
 TEXTS = (
@@ -163,8 +164,7 @@ def check_extracts_have_sources(simulator: SessionSimulator) -> None:
 
 def test_an_extract_describes_what_happened() -> None:
     """Requests, changes, runs, failures and preferences are in their sections."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Fix the login. Always use tabs.")
+    simulator = conversation_of("Fix the login. Always use tabs.")
     base = ToolAnswered("c", "", "x", "d" * 64, 1, 1, 1)
     replace = msgspec.structs.replace
     simulator.record(replace(base, name="edit_file", target="src/login.py"))
@@ -193,10 +193,7 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
 
 def test_an_extract_says_what_is_open_and_answered() -> None:
     """The end of the work in one place: whether the last request is done, and what it came to."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Make the reader read the last block.")
-    simulator.step("Done.", 0)
-    simulator.send_message("Now write the tests.")
+    simulator = conversation_of("Make the reader read the last block.", "Done.", "Now write the tests.")
     assert extract(simulator)["TODO Items"] == ["Last request, not answered yet: Now write the tests."]
     simulator.step("`read_block` in src/parse.py returns the rest now.", 0)
     now = extract(simulator)
@@ -227,9 +224,7 @@ def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> No
 
 def test_an_answered_request_stays_answered_while_the_agent_works_on_the_next_one() -> None:
     """The running request is not covered: only the calls for it came behind the answer."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Find what hangs.")
-    simulator.step("The loader hangs, because it waits for itself.", 0)
+    simulator = conversation_of("Find what hangs.", "The loader hangs, because it waits for itself.")
     simulator.step("I look at the parser, too.", 1)
     texts = [text for section in extract(simulator).values() for text in section]
     assert "The user asked: Find what hangs." in texts
@@ -238,8 +233,7 @@ def test_an_answered_request_stays_answered_while_the_agent_works_on_the_next_on
 
 def test_what_the_running_turn_found_stays_until_its_conclusion() -> None:
     """Between calls only causes were kept: what the agent had found by then was gone."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Describe the modules.")
+    simulator = conversation_of("Describe the modules.")
     simulator.step("src/auth.py has 3 classes and 12 functions. I read the next one.", 1)
     simulator.answer_call(0, "output")
 
@@ -252,8 +246,7 @@ def test_what_a_model_wrote_outlasts_what_calls_did() -> None:
     """Only a list of commands was left after a handover without a model."""
     written = tuple(Bullet(f"Rule {number} of the parser is strict.", (1,)) for number in range(8))
     previous = former_handover(Section("Completed Work", written))
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Go on.")
+    simulator = conversation_of("Go on.")
     for number in range(9):
         answer = ToolAnswered("c", "run_command", "x", "d" * 64, 1, 1, 1, target=f"./step {number}")
         simulator.record(msgspec.structs.replace(answer, exit_code=0))
@@ -275,9 +268,7 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
     sections = tuple(
         Section(title, tuple(Bullet(text, (1,)) for text in texts)) for title, texts in written.items()
     )
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Import the orders.")
-    simulator.step("Well.", 0)
+    simulator = conversation_of("Import the orders.", "Well.")
 
     def open_points(former: HandoverMade) -> list[str]:
         found = extract(simulator, former)
@@ -306,8 +297,7 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
 
 def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     """What is done is completed work; the item in progress comes before those to do; older lists are over."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Rewrite the parser.")
+    simulator = conversation_of("Rewrite the parser.")
     for status in ("pending", "done"):
         items = (
             {"content": "Read it", "status": status},
@@ -468,3 +458,8 @@ def test_a_long_command_does_not_displace_the_record() -> None:
     text = request.messages[1].text
     assert "left out" not in text
     assert f"e{simulator.transcript.last_seq} tool run_command cat <<X yy" in text
+
+
+def test_each_kind_of_section_is_one_of_a_handover() -> None:
+    assert {kind for kind in vars(sections).values() if isinstance(kind, sections.SectionKind)} == {*SECTIONS}
+    assert [section.title for section in extractive_handover([], None)] == [kind.title for kind in SECTIONS]

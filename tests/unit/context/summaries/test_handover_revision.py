@@ -44,6 +44,7 @@ from helix_desktop.domain.events.summary import Bullet, Section, SummaryCoverage
 from tests.support.histories import (
     SessionSimulator,
     build_history,
+    conversation_of,
     count_tokens,
     disable_folding,
     histories,
@@ -261,8 +262,7 @@ def test_what_is_quoted_is_counted_as_kept() -> None:
 
 def test_it_goes_on_from_the_newest_checkpoint() -> None:
     """What a model wrote since the last compaction stands in it, as in the handover that would be made."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Go on.")
+    simulator = conversation_of("Go on.")
     simulator.record(AssistantSpoke("It is begun.", "test/model", 1))
     write_checkpoint(simulator, "Threads were rejected, as they hide errors")
     sections = preview_handover(simulator.transcript, *AS_SENT).sections

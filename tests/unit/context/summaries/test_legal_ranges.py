@@ -114,20 +114,6 @@ def test_inside_a_turn_the_furthest_cut_that_keeps_enough_is_used() -> None:
     assert cut.kept_seq == first.seq
 
 
-def test_between_turns_the_newest_turn_is_not_covered() -> None:
-    """With only one complete turn there is no cut; with two the first is covered completely."""
-    simulator = build_history(4)
-    simulator.step("Done.", 0)
-    assert furthest_range(simulator.transcript, 0) is None
-    simulator.send_message("And now?")
-    simulator.step("Fine.", 0)
-    cut = furthest_range(simulator.transcript, 0)
-    assert cut is not None
-    second = [item for item in simulator.transcript.messages.items if isinstance(item.event, UserSpoke)][1]
-    before = [item for item in simulator.transcript.messages.items if item.seq < second.seq]
-    assert (cut.upto, cut.kept_seq, cut.messages) == (before[-1].seq, 0, len(before))
-
-
 def test_a_message_kept_back_is_covered_later() -> None:
     """A huge user message that a cut inside its turn kept is covered once the turn is over."""
     simulator = SessionSimulator(PROFILES["balanced"])

@@ -1,4 +1,4 @@
-"""Observations: placed, parsed, and as text."""
+"""Observations: placed, parsed, as text; those that are over leave the window, and stay in the log."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from helix_desktop.context.log.file_and_mode_notes import mode_note
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
-from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.log.window_layout import LogItem, ended_observations, ended_tokens
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import UNSUPPORTED, handover_parts
-from helix_desktop.context.summaries.observation import merge_observations, parse_observations, verbatim_seqs
+from helix_desktop.context.summaries.observation import (
+    end_observations,
+    leave_out_known,
+    merge_observations,
+    parse_observations,
+    reflection_task,
+    still_ended,
+    verbatim_seqs,
+)
 from helix_desktop.context.summaries.summary_task import full_request, transcript_lines
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import CompactionRefused
@@ -24,12 +32,19 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, Undone
 from helix_desktop.domain.events.summary import (
     SUMMARY_TEXT_VERSION,
+    EndedObservation,
     HandoverMade,
     Observation,
     ObservationsMade,
     Section,
 )
-from tests.support.histories import SessionSimulator, conversation_with, histories
+from tests.support.histories import (
+    SessionSimulator,
+    conversation_of,
+    conversation_with,
+    count_tokens,
+    histories,
+)
 from tests.support.rewrite_histories import fold as fold_it
 from tests.support.rewrite_histories import histories_with_rewrites, observe, place_observations
 from tests.support.session_rewrites import exclude
@@ -108,20 +123,6 @@ def check_observations_can_be_placed_and_undone(simulator: SessionSimulator, ref
     assert observation.pending_observations(transcript) is None
     simulator.record(Redone(seq))
     assert simulator.window().request == after.request
-
-
-def test_a_due_observation_ends_before_the_previous_turn() -> None:
-    """Everything older than the newest complete turn; nothing while it is under its share."""
-    simulator = conversation_with(4)
-    span = observation.due_observation(simulator.transcript, POLICY, SMALL)
-    assert span is not None
-    items = simulator.transcript.messages.between(span.after, span.upto)
-    assert {item.turn for item in items} == {1, 2, 3}
-    assert span.tokens == observation.tokens_in_window(simulator.transcript, span.after, span.upto)
-    assert observation.due_observation(simulator.transcript, POLICY, 100_000) is None
-    simulator.send_message("And now?")
-    simulator.step("Let me see.", 1)
-    assert observation.due_observation(simulator.transcript, POLICY, SMALL) == span
 
 
 def test_a_range_that_facts_would_hardly_shorten_waits_for_more() -> None:
@@ -271,20 +272,6 @@ def test_observations_of_what_the_user_excluded_meanwhile_are_not_placed() -> No
     assert exclude(simulator, 0)
     assert observation.pending_observations(simulator.transcript) is None
     simulator.record(Undone(simulator.transcript.last_seq))
-    assert observation.pending_observations(simulator.transcript) == observation_seq
-
-
-def test_observations_must_be_shorter_than_what_they_replace() -> None:
-    """Folding in the meantime can make that untrue; then they are not placed."""
-    simulator = conversation_with(4)
-    observation_seq = prepared(simulator)
-    event = simulator.transcript.rewrites.observations[observation_seq]
-    seq = fold_it(simulator, (event.after, event.upto), "truncate")
-    covered_tokens = observation.tokens_in_window(simulator.transcript, event.after, event.upto)
-    assert (observation.pending_observations(simulator.transcript) == observation_seq) == (
-        covered_tokens > event.tokens
-    )
-    simulator.record(Undone(seq))
     assert observation.pending_observations(simulator.transcript) == observation_seq
 
 
@@ -439,8 +426,9 @@ def test_requests_include_known_facts() -> None:
 
 def test_a_fact_that_repeats_a_quoted_message_does_not_stand_beside_it() -> None:
     """What it says beyond the message stays, and all of them where the message is not quoted."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Please write docs/inline.md: one page, with the limits that the parser uses.")
+    simulator = conversation_of(
+        "Please write docs/inline.md: one page, with the limits that the parser uses."
+    )
     (item,) = simulator.transcript.messages.items
     facts = [
         Observation(0, 1, text, (item.seq,))
@@ -470,43 +458,38 @@ def test_observations_repeat_the_mode_that_is_in_force() -> None:
     assert observation.render_generation(observations, simulator.transcript).splitlines()[-1] == note
 
 
+MADE = HandoverMade(
+    9, 0, (Section("TODO Items", ()),), "", "d" * 64, 2, 1, 2, 1, 8, "m", HandoverTrigger.MANUAL
+)
+
+
 def test_an_index_names_its_range_at_the_head_of_its_section() -> None:
     """Below, it stood above the next section as if it was its own; older events keep their words."""
-    simulator = SessionSimulator(PROFILES["balanced"])
+    transcript = Transcript()
     older = observations_with((Observation(0, 1, "A fact"),))
-    newer = msgspec.structs.replace(older, text_version=SUMMARY_TEXT_VERSION)
-    lines = observation.render_generation(newer, simulator.transcript).splitlines()
+    newer = REPLACE(older, text_version=SUMMARY_TEXT_VERSION)
+    lines = observation.render_generation(newer, transcript).splitlines()
     assert lines[0].endswith(" 2 outputs covered here, e2-e9")
-    assert observation.render_generation(older, simulator.transcript).splitlines()[-1] == (
-        lines[0].removesuffix(", e2-e9")
-    )
-    assert "(1 vital, 3 minor)" not in observation.render_observations([newer], simulator.transcript)
-    assert "(1 vital, 3 minor)" in observation.render_observations([older, newer], simulator.transcript)
-    made = HandoverMade(
-        9, 0, (Section("TODO Items", ()),), "", "d" * 64, 2, 1, 2, 1, 8, "m", HandoverTrigger.MANUAL
-    )
-    order = [part.kind for part in handover_parts(made, ["e1: Begin."])]
+    last = observation.render_generation(older, transcript).splitlines()[-1]
+    assert last == lines[0].removesuffix(", e2-e9")
+    assert "(1 vital, 3 minor)" not in observation.render_observations([newer], transcript)
+    assert "(1 vital, 3 minor)" in observation.render_observations([older, newer], transcript)
+    order = [part.kind for part in handover_parts(MADE, ["e1: Begin."])]
     assert order == ["note", "sections", "index", "user"]
-    first = msgspec.structs.replace(made, text_version=SUMMARY_TEXT_VERSION)
-    parts = handover_parts(first, ["e1: Begin."])
+    parts = handover_parts(REPLACE(MADE, text_version=SUMMARY_TEXT_VERSION), ["e1: Begin."])
     assert [part.kind for part in parts] == ["note", "index", "sections", "user"]
     assert parts[1].text.endswith(" 2 outputs covered here, e1-e9")
 
 
 def test_a_summary_says_that_its_entry_numbers_can_be_recalled() -> None:
     """Only hashes were named, beside sources such as [e7] that match no marker; older events keep that."""
-    transcript = SessionSimulator(PROFILES["balanced"]).transcript
     facts = observations_with((Observation(0, 1, "A fact"),))
-    made = HandoverMade(
-        9, 0, (Section("TODO Items", ()),), "", "d" * 64, 2, 1, 2, 1, 8, "m", HandoverTrigger.MANUAL
-    )
     for version, handles in ((1, "hash"), (SUMMARY_TEXT_VERSION, "hash or entry number")):
-        observed = msgspec.structs.replace(facts, text_version=version)
-        handover = msgspec.structs.replace(made, text_version=version)
-        for text in (
-            observation.render_observations([observed], transcript),
-            handover_parts(handover, ["e1: Begin."])[0].text,
-        ):
+        observed, handover = (REPLACE(event, text_version=version) for event in (facts, MADE))
+        assert isinstance(observed, ObservationsMade)
+        assert isinstance(handover, HandoverMade)
+        observed_text = observation.render_observations([observed], Transcript())
+        for text in (observed_text, handover_parts(handover, ["e1: Begin."])[0].text):
             assert f" can be recalled by {handles}." in text
 
 
@@ -566,3 +549,140 @@ def test_facts_of_a_day_stay_as_they_were_noted() -> None:
         *(("a.py reads", (2, 6, 5)), ("a.py writes", (3,)), ("b.py is old", (4,))),
         ("The parser drops a line", (7,)),
     ]
+
+
+TODO = Observation(1_000, 1, "Tests of the parser are still to write", (3,))
+RULE = Observation(2_000, 1, "Never push to main", (3, 5))
+TOOL_SEARCH = (RULE, TODO)
+
+
+def note(text: str, *sources: int) -> Observation:
+    return Observation(9_000, 2, text, sources)
+
+
+def test_a_note_ends_a_known_fact_by_its_number() -> None:
+    """The note says what it was and how it ended, or only what holds now where that names it."""
+    notes, ended = end_observations((note("Over: known 2, written and pass", 90),), TOOL_SEARCH)
+    assert ended == (TODO,)
+    assert [each.text for each in notes] == [
+        'Over: "Tests of the parser are still to write": written and pass'
+    ]
+    whole = note("Over: known 2, the tests of the parser are written and pass", 90)
+    notes, ended = end_observations((whole,), TOOL_SEARCH)
+    assert ended == (TODO,)
+    assert [each.text for each in notes] == ["Now: the tests of the parser are written and pass"]
+    notes, _ = end_observations((note("Over: known 1", 95),), (note("Over: 217 tests pass", 90),))
+    assert [each.text for each in notes] == ['Over: "217 tests pass"']
+
+
+def test_a_note_that_ends_nothing_known_stays_a_note() -> None:
+    """A wrong number, a number in the text of a fact, or none: nothing ends, nothing is lost."""
+    texts = ("Over: known 7", "It is over 2 MB", "Over: something else", "The parser of known 2 works")
+    notes, ended = end_observations(tuple(note(text, 90) for text in texts), TOOL_SEARCH)
+    assert ended == ()
+    assert [each.text for each in notes] == [*texts]
+
+
+SHORT_FACTS = st.lists(
+    st.builds(Observation, st.integers(0, 5), st.integers(1, 3), st.sampled_from("abcdef"), st.just((2,))),
+    min_size=1,
+    max_size=4,
+    unique_by=lambda fact: fact.text,
+).map(tuple)
+
+
+@st.composite
+def made_generations(draw: st.DrawFn) -> list[ObservationsMade]:
+    events: list[ObservationsMade] = []
+    standing: list[Observation] = []
+    for number in range(draw(st.integers(1, 4))):
+        over = draw(st.lists(st.sampled_from(standing), unique=True, max_size=2)) if standing else []
+        facts = tuple(
+            msgspec.structs.replace(fact, text=f"{number}{fact.text}") for fact in draw(SHORT_FACTS)
+        )
+        events.append(
+            ObservationsMade(
+                number, number + 1, facts, (), "", "d" * 64, 0, 50, 400, 1, "m",
+                over=tuple(EndedObservation(fact, 7) for fact in over),
+            )
+        )  # fmt: skip
+        standing += facts
+    return events
+
+
+@given(made_generations())
+def test_each_fact_stands_in_the_window_or_was_ended_by_a_later_note(events: list[ObservationsMade]) -> None:
+    """Nothing else is lost; the log has every fact; tokens are counted for what stands there."""
+    transcript = SessionSimulator(PROFILES["balanced"]).transcript
+    text = observation.render_observations(events, transcript)
+    ended = ended_observations(events)
+    facts = [fact for generation in events for fact in generation.observations]
+    for fact in facts:
+        assert (f"- ({fact.priority}) {fact.text} " in text) != (fact in ended)
+    assert ended_tokens(events) == 7 * len(ended)
+    assert {fact.text for fact in merge_observations(events)} <= {fact.text for fact in facts} - {
+        fact.text for fact in ended
+    }
+    refined = "\n".join(line.text for line in reflection_task("Refine.", events).lines)
+    assert all(fact.text in refined for fact in facts if fact not in ended)
+    assert set(still_ended(events[1:])) <= set(ended)  # what the refined ones ended elsewhere stays over
+
+
+def test_undoing_the_later_observations_brings_the_fact_back() -> None:
+    """As with every rewrite; the count of the window follows."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    for turn in range(4):
+        simulator.send_message(f"Do task {turn}.")
+        simulator.step("Done.", 0)
+    tokens = count_tokens(observation.observation_bullet(TODO))
+    seqs = []
+    for after, facts, over in ((1, TOOL_SEARCH, ()), (7, (note("Over: the tests are written", 9),), (TODO,))):
+        later = ObservationsMade(
+            after, after + 6, facts, (), "", "d" * 64, 0, 60, 400, 4, "m",
+            over=tuple(EndedObservation(fact, tokens) for fact in over),
+        )  # fmt: skip
+        simulator.record(later)
+        seqs.append(place_observations(simulator, simulator.transcript.last_seq))
+    text = simulator.window().request.messages[1].text
+    assert TODO.text not in text
+    assert RULE.text in text
+    record = "\n".join(
+        line.text
+        for line in transcript_lines(simulator.transcript.messages.items, simulator.transcript.window.covers)
+    )
+    assert RULE.text in record
+    assert TODO.text not in record
+    (block, *_) = simulator.transcript.window.entries()
+    assert simulator.transcript.window.entry_tokens(block) == 120 + OBSERVATIONS_LABEL_TOKENS + 4 - tokens
+    simulator.record(Undone(seqs[-1]))
+    assert TODO.text in simulator.window().request.messages[1].text
+
+
+def test_a_fact_that_is_noted_twice_stands_once() -> None:
+    """With the weight of the more vital note, and the entries of both."""
+    simulator = conversation_of("Do it.", "I looked at it.", "Go on.")
+    items = simulator.transcript.messages.items
+    answer = "- (2) Tests pass [e2]\n- (1) tests  pass. [e3]\n- (3) Tests pass on CI [e3]\n"
+    assert [(fact.priority, fact.text, fact.sources) for fact in parse_observations(answer, items)] == [
+        (1, "Tests pass", (2, 3)),
+        (3, "Tests pass on CI", (3,)),
+    ]
+
+
+def test_a_known_fact_is_not_noted_again() -> None:
+    """Alone it is noted nevertheless."""
+    earlier = (Observation(1, 2, "Tests pass.", (3,)),)
+    again = Observation(5, 2, "tests pass", (7,))
+    new = Observation(7, 3, "The port is 80, as the user wants", (9,))
+    assert leave_out_known((again, new), earlier, ()) == (new,)
+    assert leave_out_known((again,), earlier, ()) == (again,)
+
+
+def test_a_fact_that_is_noted_again_and_ended_stays_as_it_is_noted_now() -> None:
+    """Its earlier note leaves the window: without the new one nothing would say it."""
+    earlier = Observation(1, 1, "Tests pass.", (3,))
+    answer = Observation(5, 2, "Over: known 1", (7,)), Observation(5, 2, "tests pass", (7,))
+    notes, over = end_observations(answer, (earlier,))
+    assert over == (earlier,)
+    assert leave_out_known(notes, (earlier,), over) == notes
+    assert notes[1] == answer[1]

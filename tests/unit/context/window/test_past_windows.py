@@ -6,18 +6,16 @@ from random import Random
 from typing import Literal
 
 import msgspec
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.context.window import past_windows
 from helix_desktop.context.window.message_states import is_in_full
 from helix_desktop.context.window.past_windows import PastWindows
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -25,6 +23,7 @@ from helix_desktop.domain.events.rewrite import FoldMade, Form, Undone
 from helix_desktop.domain.messages import ModelInfo, ToolCall, Usage
 from tests.support.histories import SessionSimulator, build_history, conversation_with, histories
 from tests.support.session_simulator import assistant_event
+from tests.support.tables import for_each
 
 
 def check_every_request_is_seen_again_as_it_was_sent(simulator: SessionSimulator, rng: Random) -> None:
@@ -66,24 +65,6 @@ def test_the_past_of_any_history(simulator: SessionSimulator, rng: Random, data:
     """Its requests and its states."""
     check_every_request_is_seen_again_as_it_was_sent(simulator, rng)
     check_stored_states_change_nothing(simulator, data)
-
-
-def test_a_long_log_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulator = build_history(steps=40, size=60)
-    monkeypatch.setattr(past_windows, "_MIN_DISTANCE", 8)
-    past = PastWindows(simulator.log)
-    past.prepare()
-    applied: list[RecordedEvent] = []
-    apply = Transcript.apply
-
-    def count(transcript: Transcript, recorded: RecordedEvent) -> None:
-        applied.append(recorded)
-        apply(transcript, recorded)
-
-    monkeypatch.setattr(Transcript, "apply", count)
-    for seq in (70, 20, 45, 44, 46):
-        past.transcript_at(seq)
-    assert len(applied) <= 5 * 8  # each begins at a stored state
 
 
 def test_a_rewrite_that_came_while_the_model_answered_is_in_no_past_request_of_that_step() -> None:
@@ -130,7 +111,16 @@ def test_steps_are_counted_in_their_turn_and_a_repeated_one_has_its_number_again
     assert steps == [(1, 1), (1, 2), (1, 3), (1, 3), (1, 4), (2, 1)]
 
 
-@pytest.mark.parametrize(
+def row_of(kind: str, *events: Event) -> WindowItem:
+    """The only row of a kind in the breakdown of a window."""
+    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
+    window = project(transcript, PROFILES["balanced"], frame)
+    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == kind)
+    return row
+
+
+@for_each(
     ("text", "name"),
     [
         (
@@ -145,30 +135,22 @@ def test_steps_are_counted_in_their_turn_and_a_repeated_one_has_its_number_again
 )
 def test_a_message_is_named_by_its_beginning_as_plain_text(text: str, name: str) -> None:
     """No mark of a list stands in the middle of a line."""
-    transcript = Transcript([RecordedEvent(1, 0, UserSpoke(text, 9))])
-    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
-    window = project(transcript, PROFILES["balanced"], frame)
-    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "user")
-    assert str(row.name) == name
+    assert str(row_of("user", UserSpoke(text, 9)).name) == name
 
 
-@pytest.mark.parametrize(
-    ("tool", "target", "kind"),
-    [("read_file", "notes.md", "output"), ("recall_cached_content", "e4-e9, 'parse'", "recalled")],
-)
-def test_an_output_is_named_by_its_tool_and_target(tool: str, target: str, kind: str) -> None:
-    """What a recall brings of earlier messages, which are no content, is recalled too."""
-    call = ToolCall("c", tool, '{"path": "notes.md"}')
-    events: list[Event] = [
-        UserSpoke("Read it.", 9),
-        AssistantSpoke("", "box/small", 9, (call,)),
+def answered(tool: str, target: str) -> tuple[UserSpoke, AssistantSpoke, ToolAnswered]:
+    return (
+        UserSpoke("Do it.", 9),
+        AssistantSpoke("", "box/small", 9, (ToolCall("c", tool, "{}"),)),
         ToolAnswered("c", tool, "words", "d" * 64, 5, 1, 1, target=target),
-    ]
-    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
-    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
-    window = project(transcript, PROFILES["balanced"], frame)
-    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == kind)
-    assert str(row.name) == f"{tool} {target}"
+    )
+
+
+def test_an_output_is_named_by_its_tool_and_target() -> None:
+    """What a recall brings of earlier messages, which are no content, is recalled too."""
+    assert str(row_of("output", *answered("read_file", "notes.md")).name) == "read_file notes.md"
+    recalled = row_of("recalled", *answered("recall_cached_content", "e4-e9, 'parse'"))
+    assert str(recalled.name) == "recall_cached_content e4-e9, 'parse'"
 
 
 def test_a_row_knows_the_question_of_its_turn_that_is_compacted() -> None:
@@ -186,7 +168,7 @@ def test_a_row_knows_the_question_of_its_turn_that_is_compacted() -> None:
     assert questions[1] not in [row.seq for row in rows]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "chosen", "asked", "reason"),
     [
         ("compact", "agent", "names of tests", "The agent asked for: names of tests"),
@@ -200,35 +182,16 @@ def test_an_output_that_is_not_shown_in_full_says_who_chose_that(
     form: Form, chosen: Literal["agent", "timeout", "user"], asked: str, reason: str
 ) -> None:
     """What was asked for is in an extract alone: a preview shows the beginning and the end."""
-    events: list[Event] = [
-        UserSpoke("Run it.", 9),
-        AssistantSpoke("", "box/small", 9, (ToolCall("c", "run_command", '{"command": "make"}'),)),
-        ToolAnswered(
-            "c",
-            "run_command",
-            "words",
-            "d" * 64,
-            5,
-            1,
-            1,
-            target="make",
-            form=form,
-            chosen=chosen,
-            asked=asked,
-        ),
-    ]
-    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
-    frame = PromptFrame(ModelInfo("box", "small"), "Help.", (), 2, 0)
-    window = project(transcript, PROFILES["balanced"], frame)
-    (row,) = (item for item in break_down_window(window, transcript, frame) if item.kind == "output")
-    assert str(row.why) == f"{reason} · full output stored"
+    user, agent, output = answered("run_command", "make")
+    output = msgspec.structs.replace(output, form=form, chosen=chosen, asked=asked)
+    assert str(row_of("output", user, agent, output).why) == f"{reason} · full output stored"
 
 
 LINES = [f"line {number}\n" for number in range(100)]
 NUMBERED = [f"{number}:{line}" for number, line in enumerate(LINES[:90], 1)]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("content", "text", "is_full"),
     [
         ("".join(LINES), "Recalled 0123 · run make\n" + "".join(LINES), True),

@@ -215,18 +215,6 @@ def test_another_model_is_estimated_from_scratch() -> None:
     assert measured(simulator).used == simulator.window().estimate
 
 
-@pytest.mark.parametrize("ratio", [0.000_01, 9.0])
-def test_invalid_reports_are_harmless(ratio: float) -> None:
-    """A report of zero is none; the ratio of an implausible one is bounded."""
-    simulator = build_history(3)
-    simulator.step("Reading.", 1, usage_ratio=ratio)
-    simulator.answer_call(0, "output " * 300)
-    assert 0.5 <= measured(simulator).ratio <= 3.0
-    assert measured(simulator).used >= 0
-    if ratio < 1:
-        assert measured(simulator).used == simulator.window().estimate
-
-
 @given(histories())
 def test_the_gauge_is_sane(simulator: SessionSimulator) -> None:
     """Over any history: not negative, bounded ratio, and pressure exactly from its thresholds on."""
@@ -273,24 +261,6 @@ def full(steps: int = 14) -> SessionSimulator:
 
 def due(simulator: SessionSimulator, now: int = 10**9) -> HandoverRange | None:
     return compaction_due.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
-
-
-def test_the_trigger_needs_pressure() -> None:
-    """Below 85 % nothing is due, whatever else applies."""
-    assert due(full()) is not None
-    assert due(build_history(3)) is None
-    session = full()
-    session.policy = msgspec.structs.replace(session.policy, enabled=False)
-    assert due(session) is None
-
-
-def test_the_trigger_needs_enough_messages() -> None:
-    """Fewer than eight closed messages before the cut are too few."""
-    simulator = full()
-    enough = due(simulator)
-    assert enough is not None
-    simulator.policy = msgspec.structs.replace(simulator.policy, handover_least_messages=enough.messages + 1)
-    assert due(simulator) is None
 
 
 def test_one_judgment_says_why_no_handover_is_made() -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from helix_desktop.context.policy_numbers import FIELDS as POLICY_FIELDS
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
@@ -505,3 +506,88 @@ def test_a_field_that_no_decision_read_changes_nothing_at_once() -> None:
     result = replay.run(POLICIES["balanced"])
     changed = msgspec.structs.replace(POLICIES["balanced"], sweep_fixed=9_000, preview_tokens=100)
     assert replay.run(changed, lambda: True) == result  # would be called off if it was played
+
+
+LARGE_MODEL = ModelInfo("replay", "recorded", 128_000)
+
+
+def messages() -> list[dict[str, Any]]:
+    """Twelve reads, each third of a file of some 6,000 tokens."""
+    found: list[dict[str, Any]] = [{"role": "user", "content": "Read them."}]
+    for number in range(12):
+        lines = 700 if number % 3 == 0 else 20
+        text = "\n".join(f"value_{number}_{line} = compute({line})" for line in range(lines))
+        call = {"id": f"c{number}", "name": "Read", "arguments": f'{{"file_path": "f{number}.py"}}'}
+        found.append({"role": "assistant", "content": "I read.", "tool_calls": [call]})
+        found.append({"role": "tool", "tool_call_id": f"c{number}", "name": "Read", "content": text})
+    return [*found, {"role": "assistant", "content": "All of them are read."}]
+
+
+def recorded_under(profile: str, session: Sequence[dict[str, Any]] = ()) -> list[RecordedEvent]:
+    with closing(Replayer(profile, LARGE_MODEL.window)) as replayer:
+        for message, is_turn_end in with_turn_ends([*session] or messages()):
+            replayer.feed(message)
+            if is_turn_end:
+                replayer.end_turn()
+        return list(replayer.session.log)
+
+
+def replay_of(log: list[RecordedEvent]) -> SessionReplay:
+    replay = SessionReplay(SessionFacts(LARGE_MODEL, 500), LineTokenCounter.bundled())
+    replay.add(log)
+    return replay
+
+
+def test_off_sends_in_full_what_the_policy_in_force_had_shortened() -> None:
+    """As if it had been off from the start: it said that it sends every request unchanged."""
+    log = recorded_under("balanced")
+    outputs = [recorded.event for recorded in log if isinstance(recorded.event, ToolAnswered)]
+    assert sum(output.form == "preview" for output in outputs) == 4
+    short, full = replay_of(log), replay_of(recorded_under("off"))
+    off = PROFILES["off"]
+    assert [point.tokens for point in short.run(off).points] == [
+        point.tokens for point in full.run(off).points
+    ]
+    assert short.approximate(off).sent == short.run(off).sent
+
+
+@pytest.mark.parametrize("profile", ["lean", "balanced"])
+def test_a_policy_that_shortens_it_too_has_it_as_it_came(profile: str) -> None:
+    replay = replay_of(recorded_under("balanced"))
+    largest = max(point.tokens for point in replay.run(PROFILES[profile]).points)
+    assert largest < max(point.tokens for point in replay.run(PROFILES["off"]).points) / 2
+    assert replay.approximate(PROFILES[profile]).sent < replay.approximate(PROFILES["off"]).sent / 2
+
+
+@pytest.mark.parametrize("profile", ["lean", "balanced"])
+def test_a_policy_shortens_what_came_in_full_while_it_was_off(profile: str) -> None:
+    """As if it had been in force from the start: it said that large outputs stay whole."""
+    full, short = replay_of(recorded_under("off")), replay_of(recorded_under(profile))
+    policy = PROFILES[profile]
+    assert [point.tokens for point in full.run(policy).points] == [
+        point.tokens for point in short.run(policy).points
+    ]
+    estimated, exact = full.approximate(policy).sent, full.run(policy).sent
+    assert abs(estimated - exact) < exact * 0.1
+
+
+def test_a_lower_threshold_shortens_more() -> None:
+    replay = replay_of(recorded_under("balanced"))
+    policy = PROFILES["balanced"]
+    lower = replace(policy, intake_above=100, preview_tokens=100)
+    assert replay.run(lower).sent < replay.run(policy).sent
+    assert replay.approximate(lower).sent < replay.approximate(policy).sent
+
+
+def test_names_that_only_the_whole_output_has_are_not_in_a_preview() -> None:
+    """Line 350 of a file of 700 is in no preview of it, and the agent asks for what stands there."""
+    search_call = {"id": "c99", "name": "Grep", "arguments": '{"pattern": "value_0_350"}'}
+    session = [
+        *messages()[:3],
+        {"role": "assistant", "content": "Where is it used?", "tool_calls": [search_call]},
+        {"role": "tool", "tool_call_id": "c99", "name": "Grep", "content": "No match."},
+        {"role": "assistant", "content": "Nowhere."},
+    ]
+    replay = replay_of(recorded_under("off", session))
+    assert replay.run(PROFILES["off"]).coverage == 1.0
+    assert (replay.run(PROFILES["balanced"]).coverage or 0.0) < 1.0
