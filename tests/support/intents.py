@@ -23,3 +23,10 @@ def performed(place: QObject) -> Iterator[list[Intent]]:
     take_intents(place, intents.append)
     yield intents
     del vars(place)["perform"]
+
+
+def intents_of(place: QObject, act: Callable[[], object]) -> list[Intent]:
+    """Return what `act` lets the window of a place do."""
+    with performed(place) as intents:
+        act()
+    return intents

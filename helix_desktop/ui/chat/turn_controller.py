@@ -139,7 +139,6 @@ class TurnController(QObject):
 
     @handles(ControlTurn)
     def control(self, how: str) -> None:
-        """Continue, retry or stop the turn, or make its announced retry now."""
         if how == "try_now":
             self._session.conversation.response.retry_now()
         else:
@@ -193,7 +192,6 @@ class TurnController(QObject):
 
     @handles(SetMode)
     async def set_mode(self, mode: str) -> None:
-        """Set the mode of this name. Raises InvalidInput."""
         known = next((known for known in _MODES if known == mode.lower()), None)
         if known is None:
             what = text("{words} isn't a mode.", words=repr(mode[:40]))
@@ -354,7 +352,6 @@ class TurnController(QObject):
 
     @handles(ShowRewriteOf)
     def show_rewrite(self, seq: int) -> None:
-        """Show what took a message out of the window, or made a marker of it."""
         transcript = self._session.transcript
         cover, rewrites = MessageStates(transcript).cover_of(seq), transcript.rewrites
         swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked)

@@ -83,7 +83,6 @@ def request_sections(window: Window, items: Sequence[WindowItem]) -> Iterator[tu
 
 
 def message_body(message: Message) -> str:
-    """Return all that a message says, word for word; an image is named by its digest."""
     calls = [f"-> {call.name} {call.arguments}" for call in message.calls]
     images = [f"{image.text} sha256 {image.digest}" for image in message.images]
     return "\n".join([*([message.text] if message.text or not calls else []), *images, *calls])

@@ -74,8 +74,6 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
 
 
 class Segment(msgspec.Struct, frozen=True):
-    """A part of the window, in tokens."""
-
     kind: SegmentKind
     label: str
     tokens: int
@@ -132,7 +130,6 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def is_summary(self) -> bool:
-        """Return True if it stands for older messages, which an undo brings back."""
         return self.kind == "handover" and not self.excluded
 
     @property
@@ -147,7 +144,6 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def was_whole(self) -> bool:
-        """Return True if it is cached, and was sent whole before."""
         return self.whole > 0 and not self.is_cut
 
     @property

@@ -47,7 +47,6 @@ _EDGE, _AROUND = 22, 2  # pixels of the button, and left and right of it
 
 
 def action_text(action: RowAction, row: WindowRow) -> str:
-    """Return an action as menus and buttons name it, with what it costs."""
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
@@ -71,7 +70,6 @@ def _whole_text(row: WindowRow) -> str:
 
 
 def action_key(action: RowAction, keys: PageKeys) -> str:
-    """Return the key of an action as a menu shows it; empty if it has none."""
     command = next((command for command, actions in COMMAND_ACTIONS.items() if action in actions), "")
     return keys.shown_key(command) if command else ""
 

@@ -70,7 +70,6 @@ class KeyValue(Themed, QWidget):
         self.set_value(name, value)
 
     def make_accessible(self) -> QAccessibleWidget:
-        """Return the interface that assistive technology asks: name and value are read as one."""
         return LabelInterface(self)
 
     def set_value(self, name: str, value: str) -> None:
@@ -110,7 +109,6 @@ class ProviderCacheCard(Card):
         self.hide()
 
     def show_state(self, state: ProviderCacheState | None) -> None:
-        """Show other figures and requests; None hides the card."""
         self.setVisible(state is not None)
         if state is None:
             return
@@ -295,7 +293,6 @@ class Inspector(Themed, QWidget):
         return False
 
     def set_state(self, state: InspectorState | None) -> None:
-        """Show another state; None: there is no session."""
         if state is not None and state == self._state:
             return
         self._state = state
@@ -327,7 +324,6 @@ class Inspector(Themed, QWidget):
 
     @property
     def breakdown(self) -> Breakdown:
-        """Return the breakdown; it is built when it is first asked for."""
         return self._lazy_breakdown.get()
 
     def _add_breakdown(self, breakdown: Breakdown) -> None:
@@ -342,7 +338,6 @@ class Inspector(Themed, QWidget):
 
     @property
     def reader(self) -> RequestReader:
-        """Return what shows a text; it is built when it is first asked for."""
         return self._lazy_reader.get()
 
     def _add_reader(self, reader: RequestReader) -> None:

@@ -185,21 +185,6 @@ def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesP
     assert page.list.hasFocus()
 
 
-def test_the_first_revert_moves_nothing_on_the_page(page: ChangesPage, qtbot: QtBot) -> None:
-    captures = samples.CAPTURES
-    edits = [capture for capture in captures if capture.source == "tool"]
-    reverts = [capture for capture in captures if capture.source == "revert"]
-    page.set_state(ChangesState(group_changes(samples.session_changes(edits)), samples.COVERAGE))
-    qtbot.wait(0)
-    place = page.list.geometry(), page.splitter.geometry()
-    assert not page.filter_bar.sources.isEnabled(), "there is only one"
-    both = group_changes(samples.session_changes([*edits, *reverts]))
-    page.set_state(ChangesState(both, samples.COVERAGE))
-    qtbot.wait(0)
-    assert page.filter_bar.sources.isEnabled()
-    assert (page.list.geometry(), page.splitter.geometry()) == place
-
-
 def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> None:
     page.show_counts(samples.line_counts(samples.changes_state()))
     model = page.list.model()

@@ -30,31 +30,16 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.focus import TabsInReadingOrder
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.layout import column
-from helix_desktop.ui.design.style.theme import DARK
 from tests.support.galleries.chat_gallery import QUESTION
 from tests.support.manual_clock import ManualClock
 from tests.support.window.chat_geometry import row_key, tool_row
 from tests.support.window.keyboard_focus import focused_widget
-from tests.support.window.looks import ShowLook
 
 
 def _pairs(count: int) -> list[Row]:
     questions: list[Row] = [UserRow(row_key(f"u{number}"), f"question {number}") for number in range(count)]
     answers: list[Row] = [AssistantRow(row_key(f"a{number}"), "Some words. " * 40) for number in range(count)]
     return [row for pair in zip(questions, answers, strict=True) for row in pair]
-
-
-def test_what_stands_below_the_conversation_is_as_wide_at_every_text_size(
-    qtbot: QtBot, show_look: ShowLook
-) -> None:
-    page = ChatPage()
-    qtbot.addWidget(page)
-    frames = (page.todo_panel, page.next_messages, page.key_strip, page.composer)
-    widths = [part.frame.maximumWidth() for part in frames]
-    show_look(DARK, 26)
-    assert [part.frame.maximumWidth() for part in frames] == [width * 2 for width in widths]
-    show_look(DARK)
-    assert [part.frame.maximumWidth() for part in frames] == widths
 
 
 def test_nothing_is_proposed_in_the_past(qtbot: QtBot) -> None:
@@ -160,15 +145,6 @@ def test_words_are_found_in_the_next_session_too_and_those_of_one_message_only_t
     page.find_bar.mark("question")
     page.model.reset(_pairs(2))
     assert page.find_bar.isHidden()
-
-
-def test_the_scroll_bar_is_disabled_when_nothing_scrolls(view: ChatView) -> None:
-    view.chat_viewport.model.reset([UserRow(row_key("u"), "short")])
-    assert not view.verticalScrollBar().isEnabled()
-    view.chat_viewport.model.reset(_pairs(50))
-    assert view.verticalScrollBar().isEnabled()
-    view.chat_viewport.model.reset([])
-    assert not view.verticalScrollBar().isEnabled()
 
 
 @pytest.mark.parametrize("place", ["conversation", "message"])

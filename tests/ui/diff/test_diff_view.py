@@ -76,16 +76,6 @@ def test_keys_go_from_change_to_change_and_a_screen_reader_can_read_them(view: D
     assert _words(view) == "Line 20 removed: line 20"
 
 
-def test_to_revert_a_part_of_a_revert_is_a_redo(view: DiffView) -> None:
-    def verbs() -> set[tuple[str, str]]:
-        heads = view.findChildren(PushButton, "revert-hunk")
-        return {(head.text(), head.toolTip()) for head in heads if head.isVisible()}
-
-    assert verbs() == {("Revert", "Revert this change")}
-    view.show_diff(diff_contents(_BEFORE, _AFTER), "a/list.txt", can_revert_hunks=True, is_redo=True)
-    assert verbs() == {("Redo", "Redo this change")}
-
-
 def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(
     qtbot: QtBot, view: DiffView
 ) -> None:
@@ -258,13 +248,6 @@ def test_a_selection_is_dragged_over_lines_and_scrolls_on_outside(view: DiffView
     assert text.verticalScrollBar().value() > scrolled
     QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=end)
     assert text.selected_text.count("\n") > 1
-
-
-def test_a_double_click_selects_a_word(view: DiffView) -> None:
-    QTest.keyClick(view.text, Qt.Key.Key_F7)
-    point = point_of(view.text, view.text.current_row + 1, 7)
-    QTest.mouseDClick(view.text.viewport(), Qt.MouseButton.LeftButton, pos=point + QPoint(2, 0))
-    assert view.text.selected_text == "twenty"
 
 
 def test_words_are_found_in_folded_lines_too(view: DiffView, qtbot: QtBot) -> None:

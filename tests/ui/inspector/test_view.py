@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QCoreApplication, QEvent, QModelIndex, QPoint, QRect, Qt
+from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
@@ -41,7 +41,7 @@ from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from tests.support.galleries.panes_samples import inspector_state, window_rows
-from tests.support.intents import performed
+from tests.support.intents import intents_of, performed
 from tests.support.window.buttons import find_button, find_buttons
 
 
@@ -69,6 +69,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
     """They add up to what is sent: the bar alone has what is free or kept for the answer."""
+    assert not any(row.isVisible() for row in pane.breakdown._legend.values())
     pane.details.click()
     state = inspector_state()
     parts = [segment for segment in state.segments if segment.kind not in ("free", "reserve")]
@@ -112,19 +113,6 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     assert "Compacts at" not in pane.bar.accessibleName()
 
 
-def test_all_but_total_and_list_is_in_the_breakdown_which_is_closed(pane: Inspector) -> None:
-    parts = pane.breakdown
-    hidden = (parts.provider_cache,)
-    assert not any(part.isVisible() for part in (*hidden, *parts._legend.values()))
-    assert pane.until.isVisible()
-    assert pane.requests.isVisible()
-    assert pane.details.text() == "Breakdown"
-    pane.details.click()
-    kinds = {segment.kind for segment in inspector_state().segments} - {"free", "reserve"}
-    shown = [parts._legend[kind] for kind in kinds]
-    assert all(part.isVisible() for part in (*hidden, *shown))
-
-
 def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: Inspector, qtbot: QtBot) -> None:
     pane.details.click()
     legend = pane.breakdown._legend
@@ -153,20 +141,6 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     assert requests.height() == height + (count - 1) * fonts.scaled(ROW_HEIGHT)
     assert requests.row_model.index(0).data() == f"Instructions, tools · {tokens}", "its total stays"
     assert requests.row_model.index(1).data().startswith("System prompt · 1,120 tokens")
-
-
-def test_the_button_of_a_row_stands_before_its_end_when_its_group_opens_and_closes(pane: Inspector) -> None:
-    requests = pane.requests
-    requests.show_rows([replace(row, can_exclude=True) for row in inspector_state().rows])
-    first = next(at for at, row in enumerate(requests.rows) if row.kind == "user")
-    requests.setFocus()
-    requests.setCurrentIndex(requests.row_model.index(first))
-    places = list[QRect]()
-    for is_open in (False, True, False):
-        requests.open_group(first, is_open)
-        places.append(requests.button.geometry())
-    assert places[0] == places[2]
-    assert places[0].x() < places[1].x(), "the closed group has a state, at its end"
 
 
 def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
@@ -331,24 +305,6 @@ def test_p_pins_only_outputs(pane: Inspector) -> None:
     assert intents == [ActOnRow("pin", row), ShowRowText(row)]
 
 
-def test_the_button_of_a_row_covers_neither_its_name_nor_its_tokens(pane: Inspector) -> None:
-    requests = pane.requests
-    at = next(at for at, row in enumerate(requests.rows) if row.kind == "output")
-    requests.setFocus()
-    requests.setCurrentIndex(requests.model().index(at, 0))
-    row = requests.visualRect(requests.currentIndex())
-    assert requests.button.isVisible()
-    assert row.contains(requests.button.geometry())
-    assert requests.button.x() > row.width() // 3
-    shown = requests.rows[at]
-    tokens_px = QFontMetricsF(ui_font(12)).horizontalAdvance(shown.tokens_text)
-    assert requests.button.geometry().right() < row.right() - tokens_px
-    requests.is_read_only = True
-    requests.setCurrentIndex(QModelIndex())
-    requests.setCurrentIndex(requests.model().index(at, 0))
-    assert requests.button.isHidden()
-
-
 def test_a_rows_menu_offers_the_applicable_actions(pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     offered: dict[str, list[str]] = {}
@@ -383,19 +339,13 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     assert intents == [ShowRowText(row)] * 2
     pane.show_page(row.label, "What is sent", row)
     button = find_button(pane, "show_in_chat")
-    with performed(pane) as intents:
-        button.click()
-    assert intents == [ActOnRow("show", row)]
+    assert intents_of(pane, button.click) == [ActOnRow("show", row)]
     assert not find_buttons(pane, "open_output"), "all of it is there"
     marker = replace(row, kind="output", tool="read_file", digest="d" * 64, state="cached")
     pane.show_page(marker.label, "[CACHED]", marker)
     output = find_button(pane, "open_output")
-    with performed(pane) as intents:
-        output.click()
-    assert intents == [ActOnRow("open", marker)]
-    with performed(pane) as intents:
-        find_button(pane, "way_back").click()
-    assert intents == [ActOnRow("send_full", marker)]
+    assert intents_of(pane, output.click) == [ActOnRow("open", marker)]
+    assert intents_of(pane, lambda: find_button(pane, "way_back").click()) == [ActOnRow("send_full", marker)]
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)
     assert not find_buttons(pane, "way_back"), "the past can't be changed"
@@ -455,9 +405,7 @@ def test_without_a_session_there_is_one_sentence_and_one_button(pane: Inspector)
     """The empty state leads to the composer."""
     pane.set_state(None)
     assert pane.empty.isVisible()
-    with performed(pane) as intents:
-        pane.empty.button.click()
-    assert intents == [FocusComposer()]
+    assert intents_of(pane, pane.empty.button.click) == [FocusComposer()]
 
 
 POLICY = PROFILES["balanced"]

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QPoint, QRect, Qt
 from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMainWindow, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed
@@ -33,7 +33,7 @@ from helix_desktop.ui.outputs.rows import (
 )
 from helix_desktop.ui.outputs.table import MAX_CACHED_ROWS, PAD, PAGE_ROWS
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
-from tests.support.intents import performed
+from tests.support.intents import intents_of, performed
 from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
 
 _TIP = Qt.ItemDataRole.ToolTipRole
@@ -132,18 +132,6 @@ async def test_selecting_all_of_many_rows_looks_at_none_of_them(
     pane.table.horizontalHeader().grab()
     assert pane.table.selected_count() == 3_000
     assert 0 < calls < 3_000
-
-
-async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> None:
-    """A prefix leaves the matching entry; clearing restores all."""
-    source = sample_cache(60)
-    pane = await open_outputs_page(qtbot, scope, source)
-    QTest.keyClicks(pane.filter_bar.field, cache_row(7).digest[:10])
-    await wait_until(lambda: pane.model.rowCount() == 1)
-    assert pane.model.digest_at(0) == cache_row(7).digest
-    assert pane.filter_bar.counter.text.startswith("1 found")
-    pane.filter_bar.clear()
-    await wait_until(lambda: pane.model.rowCount() == 60)
 
 
 async def test_the_keyboard_selects_the_row_it_comes_to(qtbot: QtBot, scope: TaskScope) -> None:
@@ -285,37 +273,7 @@ async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> N
     cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor, 3)
     text.setTextCursor(cursor)
     assert "Recall lines 2–4" in pane.preview.recall_button.text()
-    with performed(pane) as lines:
-        pane.preview.recall_button.click()
-    assert lines == [Recall(row.digest, 2, 4)]
-
-
-@pytest.mark.parametrize("width", [900, 600, 540])
-async def test_the_preview_shortens_its_text_before_its_title(
-    qtbot: QtBot, scope: TaskScope, width: int
-) -> None:
-    pane = await open_outputs_page(qtbot, scope, sample_cache(8))
-    pane.resize(width, 800)
-    pane.table.select_row(7)  # the row with a long path
-    pane.show_preview(PreviewState(cache_row(7), CODE))
-
-    def narrowed() -> bool:
-        pane.resize(width, 800)  # set once no button label needs more space than that
-        return pane.width() == width
-
-    preview = pane.preview
-    buttons = (preview.export_button, preview.recall_button)
-    await wait_until(lambda: preview._target.width() >= 140)  # as soon as Qt has laid it out
-    await wait_until(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
-    await wait_until(
-        lambda: (
-            narrowed() and all(button.mapTo(pane, button.rect().topRight()).x() < width for button in buttons)
-        )
-    )
-    for button in buttons:
-        assert button.accessibleName()
-    assert (preview.export_button.text() == "Save as…") is (width == 900)
-    assert "tokens" in preview.recall_button.toolTip()
+    assert intents_of(pane, pane.preview.recall_button.click) == [Recall(row.digest, 2, 4)]
 
 
 async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
@@ -401,38 +359,6 @@ async def test_find_moves_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> Non
     assert content.text.page_index == 0
     QTest.keyClick(content.find_bar.field, Qt.Key.Key_Escape)
     assert not content.find_bar.isVisible()
-
-
-async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScope) -> None:
-    """In the table and the text Ctrl+F finds in the preview; elsewhere it stays the window's."""
-    pane = await open_outputs_page(qtbot, scope, sample_cache(3))
-    window, elsewhere = QMainWindow(), QLineEdit()
-    qtbot.addWidget(window)
-    parent = QWidget()
-    column = QVBoxLayout(parent)
-    column.addWidget(elsewhere)
-    column.addWidget(pane)
-    window.setCentralWidget(parent)
-    own: list[bool] = []
-    action = QAction("Find", window)
-    action.setShortcut("Ctrl+F")
-    action.triggered.connect(lambda: own.append(True))
-    window.addAction(action)
-    window.show()
-    window.activateWindow()
-    await wait_until(window.isActiveWindow)
-    elsewhere.setFocus()
-    QTest.keyClick(elsewhere, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-    assert own == [True]
-    pane.table.select_row(0)
-    pane.show_preview(PreviewState(cache_row(0), CODE))
-    find = pane.preview.content.find_bar
-    for place in (pane.table, pane.preview.content.text, pane.filter_bar.field):
-        place.setFocus()
-        QTest.keyClick(place, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
-        assert find.isVisible()
-        find.close_bar()
-    assert own == [True]
 
 
 async def test_digests_are_shown_by_twelve_digits_and_copied_whole(qtbot: QtBot, scope: TaskScope) -> None:

@@ -38,7 +38,7 @@ from helix_desktop.words.numbers import format_token_count
 from tests.support.galleries.panes_gallery import settle
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.image_bytes import png
-from tests.support.intents import performed
+from tests.support.intents import intents_of, performed
 from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
 
 pytestmark = pytest.mark.qt_loop
@@ -194,9 +194,7 @@ async def test_very_many_are_recalled_after_a_question(qtbot: QtBot, scope: Task
     readable = pane.entry_actions.digests_of(is_readable)
     assert len(readable) == 59, "one is damaged"
     assert pane.preview.recall_button.text().startswith("Recall 59 entries into message… · ≈ ")
-    with performed(pane) as intents:
-        pane.preview.recall_button.click()
-    assert intents == [RecallMany(readable)]
+    assert intents_of(pane, pane.preview.recall_button.click) == [RecallMany(readable)]
 
 
 async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:
@@ -372,19 +370,6 @@ async def test_the_head_keeps_the_views_and_loses_words_where_it_is_narrow(
     content.resize(800, 500)
     assert content.position_label.text == position
     assert content.copy_button.text()
-
-
-async def test_the_word_of_the_copy_button_goes_before_the_facts_are_cut(content: EntryContent) -> None:
-    content.show_entry(PreviewState(cache_row(2), CODE), "", "16 KB · 4.2k tokens · recalled 2 times")
-    worded, whole = [], []
-    for width in range(800, 200, -10):
-        content.resize(width, 500)
-        content.body.activate()
-        worded.append(bool(content.copy_button.text()))
-        whole.append(content.meta.isVisible() and content.meta.width() >= content.meta.sizeHint().width())
-    assert worded == sorted(worded, reverse=True)
-    assert whole == sorted(whole, reverse=True)
-    assert 0 < sum(worded) < sum(whole) < len(whole)
 
 
 async def test_a_row_taken_out_of_the_selection_looks_so(qtbot: QtBot, scope: TaskScope) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.errors import StoreClosed, StoreError
@@ -18,8 +17,6 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.style.stylesheet import apply
-from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.outputs.entry_actions import OpenHandover, PinEntries
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
 from helix_desktop.ui.outputs.page import OutputsPage
@@ -73,24 +70,6 @@ async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot,
     assert pane.table.current_digest() == row.digest, "whoever sorts wants to see what is first"
     pane.table.sort_requested.emit("target")
     await wait_until(lambda: "Target ↑" in titles(pane))
-
-
-@pytest.mark.parametrize("text_px", [13, 20])
-def test_the_bar_fits_all_its_parts_into_a_narrow_window(
-    qapp: QApplication, qtbot: QtBot, text_px: int
-) -> None:
-    apply(qapp, LIGHT, text_px)
-    bar = CacheFilterBar()
-    qtbot.addWidget(bar)
-    bar.show()
-    bar.resize(462, bar.height())
-    qtbot.waitUntil(lambda: bar.width() == 462 and bar.more.geometry().right() > 400)
-    parts = [bar.field, bar.filters, bar.session, bar.more]
-    assert bar.width() == 462
-    for left, right in itertools.pairwise(parts):
-        assert left.geometry().right() < right.geometry().left()
-    assert bar.more.geometry().right() <= bar.width()
-    apply(qapp, LIGHT)
 
 
 async def test_filters_appear_as_chips_and_a_click_removes_them(qtbot: QtBot, scope: TaskScope) -> None:

@@ -45,7 +45,6 @@ from helix_desktop.ui.timeline.cards import (
     ManualActionCard,
     SweepCard,
     TimelineCard,
-    UndoCard,
 )
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
@@ -63,7 +62,7 @@ from tests.support.galleries.panes_samples import (
     usage_points,
 )
 from tests.support.histories import SessionSimulator, conversation_with
-from tests.support.intents import performed
+from tests.support.intents import intents_of, performed
 from tests.support.tables import for_each
 from tests.support.timeline_pane import (
     card,
@@ -145,14 +144,10 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     pane.filter_bar.choose("cached")
     actions = card_menu(card(pane, 459).row, pane).actions()
     assert [action.text() for action in actions] == ["Send all of it", "Send another part…"]
-    with performed(pane) as form:
-        actions[0].trigger()
-    assert form == [ChooseForm(459, "full", "")]
+    assert intents_of(pane, actions[0].trigger) == [ChooseForm(459, "full", "")]
     assert find_card(pane, 453) is None
     pane.filter_bar.choose(None)
-    with performed(pane) as retried:
-        press(pane, 453, "timeline-try-again-453")
-    assert retried == [RetryFailed("turn")]
+    assert intents_of(pane, lambda: press(pane, 453, "timeline-try-again-453")) == [RetryFailed("turn")]
 
 
 def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot: QtBot) -> None:
@@ -215,16 +210,12 @@ def long_pane(qtbot: QtBot) -> Timeline:
 
 
 def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, long_pane: Timeline) -> None:
-    with performed(long_pane) as source:
-        press(long_pane, 495, "show")
-    assert source == [ShowEvent(37)]
+    assert intents_of(long_pane, lambda: press(long_pane, 495, "show")) == [ShowEvent(37)]
     with performed(long_pane) as undo:
         press(long_pane, 494, "undo")
     assert undo == [Undo((494,))]
     assert not has(long_pane, 495, "undo")
-    with performed(long_pane) as pin:
-        press(long_pane, 495, "unpin")
-    assert pin == [Unpin(37)]
+    assert intents_of(long_pane, lambda: press(long_pane, 495, "unpin")) == [Unpin(37)]
 
 
 def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
@@ -397,19 +388,6 @@ def test_a_card_taller_than_the_page_is_revealed_from_its_top(qtbot: QtBot, pane
     place = top(pane, 100)
     assert place is not None
     assert -1 <= place < 100
-
-
-def test_a_card_stays_under_the_mouse_when_it_is_undone_and_redone(qtbot: QtBot, pane: Timeline) -> None:
-    """A line about it comes on top of the list, and it changes itself."""
-    bar, place = pane.cards.verticalScrollBar(), top(pane, 100)
-    assert place is not None
-    bar.setValue(round(bar.value() + place - 60))
-    before = top(pane, 100)
-    undone = UndoCard(200, NOW_MS, "undo", 100, "Compacted turns 1–31")
-    redone = UndoCard(201, NOW_MS, "redo", 100, "Compacted turns 1–31")
-    for state in (_state(True, undone), _state(False, redone, undone)):
-        pane.set_state(state)
-        assert top(pane, 100) == before
 
 
 def test_a_card_that_opens_stays_under_the_mouse(pane: Timeline) -> None:

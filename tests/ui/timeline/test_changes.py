@@ -31,7 +31,7 @@ from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, ChangePart, HandoverCard, PlacedCard
 from helix_desktop.ui.window.rewrite_controller import also_changed
 from tests.support.galleries.panes_samples import NOW_MS, SWEPT, fold_card, handover_card, observations_card
-from tests.support.intents import performed
+from tests.support.intents import intents_of
 from tests.support.timeline_pane import card, has, names, open_timeline, pills, press, shown_seqs, top
 
 _STEPS = (Step(10, 1, 1, NOW_MS), Step(20, 1, 2, NOW_MS))
@@ -81,19 +81,12 @@ def pane(qtbot: QtBot) -> Timeline:
 def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
     """What the sweep with a fold became of is not undone by itself; facts don't stand beside it."""
     row = card(pane, _KEY)
-    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k"
-    assert shown_seqs(pane) == []
-    with performed(pane) as intents:
-        press(pane, _KEY, "undo")
-    assert intents == [Undo((16, 14, 12))]
-
-
-def test_it_opens_onto_each_part_without_an_undo_of_its_own(pane: Timeline) -> None:
     press(pane, _KEY, "unfold")
-    assert shown_seqs(pane) == [12, 14, 15, 16]
     assert not any(has(pane, seq, "undo") for seq in shown_seqs(pane))
     press(pane, _KEY, "unfold")
+    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k"
     assert shown_seqs(pane) == []
+    assert intents_of(pane, lambda: press(pane, _KEY, "undo")) == [Undo((16, 14, 12))]
 
 
 def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
@@ -137,9 +130,7 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
     pane = open_timeline(qtbot, TimelineState((*marks, *undone), steps=_STEPS, window=24_000))
     assert shown_seqs(pane) == [23]
     assert card(pane, 23).accessible_name == f"Undone: {_TITLE}"
-    with performed(pane) as intents:
-        press(pane, _KEY, "redo")
-    assert intents == [Redo((16, 14, 12))]
+    assert intents_of(pane, lambda: press(pane, _KEY, "redo")) == [Redo((16, 14, 12))]
 
 
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:

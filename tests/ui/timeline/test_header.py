@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.system.clock import wall_clock_ms
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.plot import axis_ticks
 from helix_desktop.ui.kit.intents import FocusComposer, OpenSession, ShowHandovers
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
@@ -28,26 +28,12 @@ from tests.support.galleries.panes_samples import (
     timeline_state,
     usage_points,
 )
-from tests.support.intents import performed
+from tests.support.intents import intents_of
 from tests.support.timeline_pane import card, find_card, open_timeline, pills, press
-
-CAPTION = "Drag the circle to see earlier requests"
 
 
 def shown_texts(pane: Timeline) -> list[str]:
     return [text.text() for text in pane.findChildren(SelectableText) if text.isVisible()]
-
-
-@pytest.mark.parametrize("width", [300, 420, 460, 800])
-def test_the_caption_of_the_chart_stands_whole(qtbot: QtBot, width: int) -> None:
-    pane = Timeline(lambda: NOW_MS)
-    qtbot.addWidget(pane)
-    pane.resize(width, 700)
-    pane.set_state(timeline_state())
-    pane.show()
-    qtbot.waitExposed(pane)
-    line = next(line for line in pane.findChildren(TextLine) if line.text == CAPTION)
-    assert line.width() >= line.sizeHint().width()
 
 
 def test_the_chart_ends_at_how_full_the_context_is_before_the_log_has_been_read(qtbot: QtBot) -> None:
@@ -67,9 +53,7 @@ def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot) -> None:
     pane = open_timeline(qtbot, TimelineState())
     assert pane.empty.isVisible()
     assert not pane.handovers_button.isVisible()
-    with performed(pane) as intents:
-        pane.empty.button.click()
-    assert intents == [FocusComposer()]
+    assert intents_of(pane, pane.empty.button.click) == [FocusComposer()]
 
 
 def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None:
@@ -82,9 +66,7 @@ def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None
     assert pane.handovers_button.isVisible()
     (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached outputs leave one line")]
     assert "compacted messages a summary" in meaning, "the words of the cards are explained where they stand"
-    with performed(pane) as intents:
-        pane.handovers_button.click()
-    assert intents == [ShowHandovers()]
+    assert intents_of(pane, pane.handovers_button.click) == [ShowHandovers()]
     pane.show_past(steps()[70])
     assert not pane.handovers_button.isVisible()
     pane.show_past(None)
@@ -96,15 +78,11 @@ def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot) ->
     pane = open_timeline(qtbot, quiet_timeline_state())
     assert "No source" not in pills(pane, 2)
     assert any("From “Flush" in words for words in pills(pane, 2))
-    with performed(pane) as back:
-        press(pane, 2, "session:s-1")
-    assert back == [OpenSession("s-1")]
+    assert intents_of(pane, lambda: press(pane, 2, "session:s-1")) == [OpenSession("s-1")]
     links = ["Continued in “Flush the stream (3)”", "Continued in “Flush the stream (4)”"]
     assert [*pills(pane, "continued")] == links
     assert card(pane, "continued").accessible_name == " · ".join(links)
-    with performed(pane) as on:
-        press(pane, "continued", "session:s-3")
-    assert on == [OpenSession("s-3")]
+    assert intents_of(pane, lambda: press(pane, "continued", "session:s-3")) == [OpenSession("s-3")]
 
 
 def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:

@@ -95,7 +95,6 @@ def _first_places(places: Sequence[str]) -> str:
 
 
 def _warnings(row: ApprovalRow) -> Iterator[str]:
-    """Yield what nobody may allow without having read it, the gravest first."""
     request = row.request
     if request.data_loss:
         names = _first_places([place.path for place in request.data_loss])

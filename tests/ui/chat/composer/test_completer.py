@@ -21,8 +21,6 @@ from helix_desktop.ui.chat.composer.editor import (
     CompletionPopup,
     CompletionSource,
 )
-from helix_desktop.ui.design.style.theme import DARK
-from tests.support.window.looks import ShowLook
 from tests.support.window.window_rig import until
 
 pytestmark = pytest.mark.qt_loop
@@ -230,20 +228,6 @@ async def test_enter_before_the_answer_accepts_its_first_row(rig: Rig) -> None:
     rig.type("ta.py")
     rig.press(Qt.Key.Key_Return)
     assert rig.sent == ["@beta.py"], "what is typed out already is sent at once"
-
-
-async def test_it_stays_in_a_small_window_and_follows_the_theme(show_look: ShowLook, rig: Rig) -> None:
-    rig.composer.resize(300, 210)
-    show_look(DARK, 20)
-    rig.type("@")
-    await rig.see(*_NAMES)
-    popup = rig.composer.completer.popup
-    assert popup is not None
-    assert rig.composer.rect().contains(popup.geometry())
-    rig.press(Qt.Key.Key_Up)
-    assert popup.list_view.row == len(_NAMES) - 1
-    place = popup.list_view.visualRect(popup.list_view.currentIndex())
-    assert popup.list_view.viewport().rect().contains(place.center())
 
 
 @pytest.mark.parametrize("room", [150, 161, 400])

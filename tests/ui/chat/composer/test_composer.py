@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QInputMethodEvent, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QApplication, QPushButton, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QApplication, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import ContextPolicy
@@ -16,9 +16,7 @@ from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, OpenAttachment, RemoveAttachment
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge, paint_usage_bar
-from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.style import SMALL
-from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 from helix_desktop.ui.kit.boxes import PaintState, Pen, face
@@ -37,22 +35,6 @@ def composer(qtbot: QtBot) -> Iterator[Composer]:
     widget.show()
     yield widget
     widget.close()
-
-
-def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(
-    composer: Composer, show_look: ShowLook
-) -> None:
-    """Text, buttons and the space that they need; nothing is cut."""
-    composer.set_model("small")
-    parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "steer")]
-    composer.setStyleSheet(stylesheet(LIGHT))
-    before = [part.fontMetrics().height() for part in parts]
-    for theme in (LIGHT, DARK):
-        show_look(theme, 20)
-        composer.setStyleSheet(stylesheet(theme, 20))
-    after = [part.fontMetrics().height() for part in parts]
-    assert all(new >= old * 1.4 for old, new in zip(before, after, strict=True))
-    assert composer.model_button.height() >= composer.model_button.fontMetrics().height() + 4
 
 
 def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Composer) -> None:
@@ -214,16 +196,6 @@ def test_a_click_on_a_chip_leaves_the_keyboard_to_the_text(composer: Composer) -
         QTest.mouseClick(first, Qt.MouseButton.LeftButton)
     assert composer.editor.hasFocus()
     assert intents == [RemoveAttachment(second.key), OpenAttachment(first.key)]
-
-
-def test_tab_goes_through_the_chips_as_they_stand(composer: Composer) -> None:
-    """Also through one that took the place of another."""
-    first, second = sample_chip("preview", "1 token", form="preview"), sample_chip("two", "2 tokens")
-    composer.set_attachments((first, second))
-    composer.set_attachments((sample_chip("in full", "9 tokens"), second))
-    stops = [stop for stop in tab_stops(composer) if isinstance(stop, AttachmentChip | Editor)]
-    assert [stop.chip.name for stop in stops[:-1] if isinstance(stop, AttachmentChip)] == ["in full", "two"]
-    assert stops[-1] is composer.editor
 
 
 def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:

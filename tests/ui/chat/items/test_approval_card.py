@@ -85,18 +85,6 @@ def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(view: Ch
     assert plain.hit_areas[0].label == "Allow"
 
 
-def test_the_command_comes_first_and_whole(view: ChatView) -> None:
-    command = "\n".join(f"echo {number}" for number in range(13))
-    request = replace(_CONFINED, detail=command, effect="Writes only in the workspace.")
-    _, item = _shown(view, request)
-    first = min(item.texts, key=lambda text: text.y)
-    assert first.text() == command
-    assert [text.text() for text in sorted(item.texts, key=lambda text: text.y)][
-        1
-    ] == "Writes only in the workspace."
-    assert not any(area.name == "open:detail" for area in item.hit_areas)
-
-
 @pytest.mark.parametrize(
     ("refusal", "why"),
     [("destroys", "Can destroy files or commits."), ("leaves", "Reaches outside the sandbox.")],

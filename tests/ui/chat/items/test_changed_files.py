@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
-from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.events.session import ChangesRecorded
@@ -59,15 +57,6 @@ def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) ->
     assert "output" not in card_words(view)
 
 
-def test_a_line_says_that_the_file_ends_without_a_newline(view: ChatView) -> None:
-    """Where only that differs, both lines have the same card_words."""
-    change = FileChange("a.txt", FileState(digest="1"), FileState(digest="2"))
-    content = changed_files_content([(change, diff_contents(b"last", b"last\n"))], 1)
-    view.chat_viewport.model.reset([replace(CALL, changed_files=content)])
-    press_for(view, "open:changes")
-    assert card_words(view).splitlines()[:2] == ["- last   no newline at end of file", "+ last"]
-
-
 def test_words_behind_an_emoji_have_their_colors(view: ChatView) -> None:
     change = FileChange("a.py", None, FileState(digest="1"))
     content = changed_files_content([(change, diff_contents(None, 'x = "😀😀" + 1\n'.encode()))], 1)
@@ -114,22 +103,3 @@ def test_what_does_not_fit_into_a_card_is_left_to_changes() -> None:
     content = changed_files_content([(change, diff)], 4)
     assert (content.lines, content.hidden_files, content.is_cut) == (600, 3, True)
     assert content.files[0].note == "created"
-
-
-def test_a_wrapped_line_goes_on_below_its_code(view: ChatView) -> None:
-    """Not below its sign, where it would read as a line of its own."""
-    change = (
-        FileChange("a.py", None, FileState(digest="1")),
-        diff_contents(None, b"word " * 60 + b"\n"),
-    )
-    view.chat_viewport.model.reset([CALL])
-    press_for(view, "open:changes")
-    view.chat_viewport.model.replace(
-        CALL.key, replace(CALL, changed_files=changed_files_content([change], 1))
-    )
-    (text,) = shown_card(view).texts
-    block = text.document.firstBlock().layout()
-    starts = [block.lineAt(number).naturalTextRect().x() for number in range(block.lineCount())]
-    sign = QFontMetricsF(text.document.defaultFont()).horizontalAdvance("+ ")
-    assert len(starts) > 1
-    assert [start - starts[0] for start in starts[1:]] == [pytest.approx(sign, abs=0.5)] * (len(starts) - 1)

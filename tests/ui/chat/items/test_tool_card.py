@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication, QImage, QPainter
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
@@ -28,10 +28,10 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.kit.boxes import PaintState, Text
+from helix_desktop.ui.kit.boxes import Text
 from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
 from helix_desktop.ui.rows.row_widget import RowWidget
-from tests.support.intents import performed, take_intents
+from tests.support.intents import intents_of, take_intents
 from tests.support.tables import for_each
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import numbered_lines, row_key, tool_row, with_answer
@@ -116,9 +116,7 @@ def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> 
     """With a word, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_outdated=True)])
     assert "File changed" in widget(view).accessibleName()
-    with performed(view) as signal:
-        press(view, "outdated")
-    assert signal == [OpenCacheEntry(DIGEST)]
+    assert intents_of(view, lambda: press(view, "outdated")) == [OpenCacheEntry(DIGEST)]
     area = laid_out_card(view).hit_area("outdated")
     assert area is not None
     assert area.tip.startswith("The file has changed since.")
@@ -128,17 +126,13 @@ def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> 
 
 def test_a_complete_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([with_answer(CARD, text=SENT)])
-    with performed(view) as intents:
-        press(view, "open:card")
-    assert intents == []
+    assert intents_of(view, lambda: press(view, "open:card")) == []
     assert words(view) == SENT
 
 
 def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([PREVIEW])
-    with performed(view) as blocker:
-        press(view, "open:card")
-    assert blocker == [ReadContent(row_key("t"))]
+    assert intents_of(view, lambda: press(view, "open:card")) == [ReadContent(row_key("t"))]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -147,24 +141,18 @@ def test_a_partial_card_requests_its_original_once(qtbot: QtBot, view: ChatView)
         "last of all",
     ]
     press(view, "open:card")
-    with performed(view) as intents:
-        press(view, "open:card")
-    assert intents == []
+    assert intents_of(view, lambda: press(view, "open:card")) == []
 
 
 def test_a_card_that_find_opens_requests_its_original_too(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([PREVIEW])
-    with performed(view) as blocker:
-        view.find_text("tail line")
-    assert blocker == [ReadContent(row_key("t"))]
+    assert intents_of(view, lambda: view.find_text("tail line")) == [ReadContent(row_key("t"))]
 
 
 def test_all_lines_are_requested_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     press(view, "open:card")
-    with performed(view) as blocker:
-        press(view, "whole:card")
-    assert blocker == [ReadContent(row_key("t"), in_full=True)]
+    assert intents_of(view, lambda: press(view, "whole:card")) == [ReadContent(row_key("t"), in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
@@ -293,25 +281,6 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert triggered_actions(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
 
 
-@pytest.mark.parametrize("width", [360, 500, 700, 1_200])
-def test_bar_items_never_overlap_at_any_width(view: ChatView, width: int) -> None:
-    target = "tests/integration/providers/test_openai_stream_with_a_long_name.py"
-    full = replace(
-        with_answer(COMPACT, target=target),
-        badge="handed_over",
-        argument_digests=(ARGUMENT,),
-        arguments_cached=True,
-    )
-    view.chat_viewport.model.reset([full])
-    view.resize(width, 600)
-    card = laid_out_card(view)
-    chips = [area.rect for area in card.hit_areas if area.name != "open:card"]
-    for at, chip in enumerate(chips):
-        assert chip.left() >= 0
-        assert chip.right() <= card.width
-        assert not any(chip.intersects(other) for other in chips[at + 1 :])
-
-
 @pytest.mark.parametrize("target", ["", "a.py", "python3 -m unittest", "a/path/that/is/long/" * 9])
 @pytest.mark.parametrize("width", [320, 640, 720, 1_200])
 def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int) -> None:
@@ -436,18 +405,6 @@ def test_time_tokens_and_state_are_on_hover_and_in_the_open_card(view: ChatView)
     area = laid_out_card(view).hit_area("open:card")
     assert area is not None
     assert area.tip.startswith("done · 900 lines · 12 s · 2.4k tokens · In context")
-    assert _end_of_line(view, hovered="menu:card") != _end_of_line(view, hovered="")
-
-
-def _end_of_line(view: ChatView, hovered: str) -> bytes:
-    """Return a picture of where the figures stand, before the menu."""
-    card, image = laid_out_card(view), QImage(700, 40, QImage.Format.Format_RGB32)
-    card.layout(700)
-    image.fill(0)
-    painter = QPainter(image)
-    card.paint(painter, PaintState(clip=QRectF(0, 0, 700, 40), hovered=hovered))
-    painter.end()
-    return bytes(image.copy(400, 0, 250, 40).constBits())
 
 
 def test_calls_in_a_row_share_a_block(view: ChatView) -> None:
@@ -490,19 +447,6 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
             showing_gauge.add(any(picture.pixelColor(x, rect.center().y()) == ACCENT for x in middle))
         assert all(picture == buttons[0] for picture in buttons), width
     assert showing_gauge == {True, False}, "both were tried"
-
-
-def test_commands_that_differ_at_their_end_look_different(view: ChatView) -> None:
-    command = "python3 -m tidewatch report data/2025-03-harbour.csv --station harbour --from north --day "
-    cards = [tool_row(day, "run_command", command + day, text="1") for day in ("2025-03-12", "2025-03-14")]
-    view.chat_viewport.model.reset(cards)
-    fitting = []
-    for index, card in enumerate(cards):
-        line = view.chat_viewport.item(index).search_text(-1)
-        assert isinstance(line, SearchLine)
-        fitting.append(line._shown)
-        assert fitting[-1] != card.target
-    assert fitting[0] != fitting[1]
 
 
 def test_lines_of_an_output_are_wrapped_between_words(view: ChatView) -> None:

@@ -10,32 +10,14 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.rows.list_view import TextPosition
 from tests.support.window.chat_geometry import questions_and_answers, row_key, tool_row
 
 
-def test_find_wraps_around_and_opens_collapsed_matches(qtbot: QtBot, view: ChatView) -> None:
-    rows = questions_and_answers(50)
-    rows[20] = tool_row("t", "bash", "x", "ok", "a needle here")
-    rows[70] = AssistantRow(row_key("n"), "another needle and needle")
-    view.chat_viewport.model.reset(rows)
-    view.jump_to(row_key("u0"))
-    hits = []
-    for _ in range(4):
-        with qtbot.waitSignal(view.finder.finished) as done:
-            view.find_text("Needle")
-        assert done.args == [True]
-        assert view.finder.current is not None
-        hits.append((view.finder.current[0].row, view.finder.current[0].position))
-    assert [row for row, _ in hits] == [20, 70, 70, 20]
-    assert hits[1] != hits[2]
-    assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
-    with qtbot.waitSignal(view.finder.finished):
-        view.find_text("needle", -1)
+def _current(view: ChatView) -> tuple[TextPosition, int]:
+    """Return where the current hit is, and how long."""
     assert view.finder.current is not None
-    assert view.finder.current[0].row == 70
-    with qtbot.waitSignal(view.finder.finished) as none:
-        view.find_text("not there at all")
-    assert none.args == [False]
+    return view.finder.current
 
 
 def _find(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tuple[int | None, int]:
@@ -58,6 +40,7 @@ def test_find_counts_every_hit_once_and_numbers_the_current_one(qtbot: QtBot, vi
     view.jump_to(row_key("u0"))
     hits = [_find(qtbot, view, "Needle") for _ in range(10)]
     assert hits == [(place, 9) for place in (1, 2, 3, 4, 5, 6, 7, 8, 9, 1)]
+    assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
     assert _find(qtbot, view, "needle", -1) == (9, 9)
     view.chat_viewport.model.append(AssistantRow(row_key("late"), "One more needle."))
     qtbot.waitUntil(lambda: view.finder.counter.total == 10)
@@ -81,8 +64,7 @@ def test_hits_behind_emoji_are_counted_and_marked_as_others(qtbot: QtBot, view: 
     view.chat_viewport.model.reset([AssistantRow(row_key("e"), "😀" * 8 + " 😀a needle 😀a needle")])
     for number, start in ((1, 17), (2, 28)):
         assert _find(qtbot, view, "😀a needle") == (number, 2)
-        assert view.finder.current is not None
-        spot, length = view.finder.current
+        spot, length = _current(view)
         assert (spot.position, length) == (start, len("ssa needle"))
 
 
@@ -90,8 +72,7 @@ def test_a_capital_that_has_two_small_letters_moves_no_hit(qtbot: QtBot, view: C
     view.chat_viewport.model.reset([AssistantRow(row_key("i"), "İİ İzmir and a needle")])
     for words, start in (("needle", 15), ("izmir", 3), ("İZMİR", 3)):
         assert _find(qtbot, view, words) == (1, 1)
-        assert view.finder.current is not None
-        assert (view.finder.current[0].position, view.finder.current[1]) == (start, len(words))
+        assert (_current(view)[0].position, _current(view)[1]) == (start, len(words))
 
 
 def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
@@ -101,8 +82,7 @@ def test_what_dividers_say_is_found(qtbot: QtBot, view: ChatView) -> None:
     )
     view.chat_viewport.model.reset([*questions_and_answers(3), divider])
     assert _find(qtbot, view, "104k") == (1, 1)
-    assert view.finder.current is not None
-    assert view.finder.current[0].row == 6
+    assert _current(view)[0].row == 6
     assert not view.chat_viewport.item_cache.is_open(divider.key, "details")
     assert _find(qtbot, view, "undone") == (1, 1)
     assert _find(qtbot, view, "by small") == (1, 1)
@@ -127,8 +107,7 @@ def test_what_only_the_bar_of_a_card_says_is_found_there(qtbot: QtBot, view: Cha
     view.chat_viewport.model.reset([*questions_and_answers(3), *calls])
     for row, start in ((6, 4), (7, len(target) - len("needle.py"))):
         assert _find(qtbot, view, "needle.py") == (row - 5, 2)
-        assert view.finder.current is not None
-        spot, length = view.finder.current
+        spot, length = _current(view)
         assert (spot.row, spot.position, length) == (row, start, 9)
         assert view.finder.matches(view.chat_viewport.item(row)) == {spot.text: [(start, start + 9)]}
     assert _find(qtbot, view, "READ")[1] == 2
@@ -147,8 +126,7 @@ def test_the_task_of_a_subagent_is_found_and_what_was_opened_closes_again(
         assert _find(qtbot, view, "count err")[1] == 4, "what can't be opened shows it in its bar"
     is_open = view.chat_viewport.item_cache.is_open
     assert all(is_open(call.key, "card") for call in calls)
-    assert view.finder.current is not None
-    current = view.finder.current[0].row
+    current = _current(view)[0].row
     view.find_text("")
     assert [is_open(call.key, "card") for call in calls] == [
         at == 0 or view.chat_viewport.model.index_of(call.key) == current for at, call in enumerate(calls)

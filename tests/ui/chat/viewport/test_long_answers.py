@@ -6,7 +6,6 @@ import gc
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -151,10 +150,6 @@ def _long(paragraphs: int) -> str:
     return "\n\n".join(f"Paragraph {n} has **bold** words. " + "It goes on. " * 60 for n in range(paragraphs))
 
 
-_IN_SIGHT = 3  # paragraphs of `_long` that the view contains, at least
-_TALLEST = 300.0  # pixels; a paragraph of `_long` and the space below it are less tall
-
-
 def _built(view: ChatView, index: int = 0) -> int:
     return len(view.chat_viewport.item(index).built_texts)
 
@@ -193,33 +188,6 @@ def test_small_steps_up_through_a_long_answer_are_exact(qtbot: QtBot, view: Chat
         assert where.keys() & now.keys()
         for number in where.keys() & now.keys():
             assert abs(now[number] - where[number] - 37) < 1e-6
-
-
-def test_building_ahead_does_not_move_the_visible_text(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200)), UserRow(row_key("u"), "x")])
-    view.chat_viewport.scroll_layout.scroll_to(view.chat_viewport.scroll_layout.heights.total / 2)
-    view.chat_viewport.set_following(False)
-    view.chat_viewport.refresh()
-    sheet = view.chat_viewport.item(0)
-
-    def in_sight() -> list[tuple[int, float]]:
-        top = view.chat_viewport.scroll_layout.placed[0].y + view.chat_viewport.item_cache.gap(0)
-        places = [(text.number, top + text.y) for text in sheet.built_texts]
-        return [place for place in places if 0 < place[1] < view.height()]
-
-    def first() -> tuple[int, float]:
-        return in_sight()[0]
-
-    def is_all_there() -> bool:
-        places = [0.0, *(y for _, y in in_sight()), float(view.height())]
-        return max(below - above for above, below in pairwise(places)) < _TALLEST
-
-    # A busy machine builds the visible part in several slices.
-    qtbot.waitUntil(is_all_there)
-    where = first()
-    qtbot.waitUntil(lambda: _built(view) > _IN_SIGHT + 4)
-    assert first()[0] == where[0]
-    assert abs(first()[1] - where[1]) < 1e-6
 
 
 def test_a_long_answer_is_copied_and_read_aloud_without_building_all(view: ChatView) -> None:

@@ -22,10 +22,10 @@ from helix_desktop.ui.chat.rows.row_texts import bar_texts
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, ShowInTimeline, Undo
+from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.file_changes.cases import numbered_lines
-from tests.support.intents import performed, take_intents
+from tests.support.intents import intents_of, performed, take_intents
 from tests.support.window.chat_geometry import approval_row, questions_and_answers, row_key, tool_row
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
 from tests.support.window.chat_geometry import row_widget as _widget
@@ -223,9 +223,7 @@ def test_tool_card_opens_with_a_click_and_with_keys(view: ChatView) -> None:
     _click(view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
     assert [part.split("\n")[-1] for part in words[-2:]] == ["line 14", "line 900"]
-    with performed(view) as blocker:
-        _click(view, "t", "cache:open")
-    assert blocker == [OpenCacheEntry(DIGEST)]
+    assert intents_of(view, lambda: _click(view, "t", "cache:open")) == [OpenCacheEntry(DIGEST)]
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "t")
@@ -302,22 +300,6 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(view: ChatView) -> Non
     )
     second.actions()[1].trigger()
     assert decided == [Decide("p", "always", 1)]
-
-
-def test_actions_say_what_they_are_about(view: ChatView) -> None:
-    view.chat_viewport.model.reset(
-        [
-            DividerRow(
-                row_key("d"), "context", "Context: 104k → 31k", actions=(ShowInTimeline(1), Undo((1,)))
-            ),
-            NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", (ControlTurn("retry"),)),
-        ]
-    )
-    done: list[Intent] = []
-    take_intents(view, done.append)
-    _click(view, "d", "action:undo")
-    _click(view, "n", "action:retry")
-    assert done == [Undo((1,)), ControlTurn("retry")]
 
 
 def test_copy_button_copies_the_code_verbatim(view: ChatView) -> None:
@@ -517,16 +499,6 @@ def test_the_selection_stays_in_its_original_text(
     drag(view, start, end)
     assert view.selected_text() == selected
     assert numbers(view) == [0, 1, 2]
-
-
-def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None:
-    details = ("I was saying", "It broke.", "The line was cut.")
-    view.chat_viewport.model.reset([DividerRow(row_key("n"), "attempt", "Attempt 1 failed", details=details)])
-    view.chat_viewport.item_cache.toggle(row_key("n"), "details")
-    view.chat_viewport.refresh()
-    drag(view, "broke", "The line")
-    assert numbers(view) == [0, 1, 2, 3]
-    assert view.selected_text() == "broke.\n\nThe line"
 
 
 @pytest.mark.parametrize(

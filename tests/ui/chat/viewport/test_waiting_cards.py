@@ -117,16 +117,6 @@ def test_a_card_moves_nothing_that_is_about_to_be_clicked(view: ChatView) -> Non
     assert viewport.is_following
 
 
-def test_a_card_leaves_what_is_read_further_up_where_it_is(view: ChatView) -> None:
-    viewport = view.chat_viewport
-    viewport.model.reset([*map(_card, "vw"), ANSWER, DIVIDER])
-    viewport.show_row(0)
-    stood = row_widget(view, "v").geometry()
-    viewport.model.append(_card("p"))
-    assert row_widget(view, "v").geometry() == stood
-    assert _pill(view).text() == "Approval needed"
-
-
 def _tops(view: ChatView, *keys: str) -> list[int]:
     return [row_widget(view, key).y() for key in keys]
 

@@ -166,23 +166,6 @@ def measured(
     return log, used
 
 
-def test_an_answer_to_a_request_from_before_a_handover_makes_no_second_peak() -> None:
-    """The model answered while the history was summarized: its report is about what stood there before."""
-    question = (
-        UserSpoke("All of this", 9_000),
-        AssistantSpoke("Yes.", "lab/m", 6, estimate=10_000, window=64_000),
-    )
-    handover = HandoverMade(2, 0, (), "", "", 0, 400, 10_110, 1_914, 2, "m", HandoverTrigger.THRESHOLD)
-    answer = AssistantSpoke(
-        "Done.", "lab/m", 6, usage=Usage(10_110, 6), estimate=10_110, window=64_000, sent_after=3
-    )
-    events: tuple[Event, ...] = (*question, UserSpoke("Go on.", 96), handover, answer)
-    assert [(point.seq, point.used) for point in usage_points(_recorded(events), ContextPolicy())][-2:] == [
-        (4, 1_914),
-        (5, 1_924),
-    ]
-
-
 def test_what_comes_after_a_change_of_the_model_counts_by_the_new_one() -> None:
     """It reads all that came before; what it was not asked about yet counts by Helix's count."""
     events: tuple[Event, ...] = (
@@ -243,27 +226,6 @@ def test_what_is_rewritten_for_a_request_is_measured_by_the_window_of_that_reque
     }
 
 
-def test_an_overfull_window_is_followed_down() -> None:
-    """A message far over the window, a sweep and a handover after it: each drop has its true height."""
-    events: tuple[Event, ...] = (
-        UserSpoke("Hello", 2),
-        AssistantSpoke("Hello.", "lab/m", 10, estimate=506, window=64_000),
-        UserSpoke("All of this", 2_000_000),
-        SweepMade((), 0, SweepReason.OVERFLOW),
-        HandoverMade(3, 0, (), "", "", 0, 400, 2_000_000, 38_000, 3, "m", HandoverTrigger.OVERFLOW),
-        Undone(5),
-    )
-    points = usage_points(_recorded(events), ContextPolicy())
-    assert [(point.seq, point.used, point.kind) for point in points] == [
-        (2, 520, "turn"),
-        (4, 2_000_524, "turn"),
-        (4, 2_000_524, "sweep"),
-        (5, 38_000, "handover"),
-        (6, 2_000_524, "undo"),
-    ]
-    assert {point.window for point in points} == {64_000}
-
-
 def test_what_an_undo_made_of_the_context_goes_unless_it_is_sent() -> None:
     undone_and_redone: tuple[Event, ...] = (
         UserSpoke("Hello", 2),
@@ -303,24 +265,6 @@ def test_excluding_from_the_sessions_start_moves_the_line_at_once() -> None:
     points = usage_points(_recorded(events), ContextPolicy())
     before = 1_000 + 2 * 14
     assert [(point.seq, point.used) for point in points] == [(3, before), (4, before - 2 * 280), (5, before)]
-
-
-def test_an_excluded_message_that_a_handover_covers_is_put_back_at_once() -> None:
-    """The handover quotes it from then on: the line moves before the next report."""
-    words, framing, left_out = 100, 4, 7
-    events: tuple[Event, ...] = (
-        UserSpoke("Do this.", words),
-        AssistantSpoke("Done.", "lab/m", 10, estimate=604, window=64_000),
-        Excluded((1,), "Left out.", left_out, "0" * 64, saved=words - left_out),
-        HandoverMade(2, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
-        Undone(3),
-    )
-    points = usage_points(_recorded(events), ContextPolicy())
-    assert [(point.seq, point.used) for point in points if point.seq > 2] == [
-        (3, 618 - words + left_out),
-        (4, 554),
-        (5, 554 + words + framing),
-    ]
 
 
 def _recorded(events: Sequence[Event]) -> list[RecordedEvent]:

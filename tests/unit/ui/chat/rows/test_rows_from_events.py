@@ -21,7 +21,6 @@ from helix_desktop.context.window.message_states import MessageStates, is_in_ful
 from helix_desktop.context.window.window import project, render_message
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Attachment,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
@@ -63,7 +62,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     NoticeRow,
     ToolRow,
     UserRow,
-    needs_original,
 )
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
@@ -73,12 +71,11 @@ from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
-from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.compaction import is_by_user
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
-from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
-from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
+from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.rewrite_histories import histories_with_rewrites, output_seqs
 
 
 def check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
@@ -430,43 +427,6 @@ def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> 
     simulator.record(Undone(edited))
     check_each_line_on_the_context_undoes_what_can_be_undone(simulator)
     assert simulator.transcript.can_redo(first)
-
-
-def test_the_user_s_choice_is_shown_on_the_card() -> None:
-    simulator = build_history(2, size=3_000)
-    seq = output_seqs(simulator)[0]
-    choose_form(simulator, seq, "compact", "the gist")
-    cards = {row.answer_seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow)}
-    card = cards[seq]
-    assert (card.form, card.shown.text, card.shown.asked, card.chosen_by) == (
-        "compact",
-        "the gist",
-        "names only",
-        "user",
-    )
-    assert card.tokens == count_tokens("the gist") + FRAMING_TOKENS
-    assert needs_original(card)
-    simulator.record(Undone(simulator.transcript.last_seq))
-    back = next(
-        row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow) and row.answer_seq == seq
-    )
-    assert back.form == "full"
-    assert back.shown_lines.lines > 100
-
-
-def test_what_went_along_has_the_tokens_of_its_chip() -> None:
-    """As the card of the same output has, and the chip before it was sent."""
-    attached = (Attachment("d" * 64, "app.py", "text", 1_000, 4_000, kind="file", lines=90),)
-    preview = Attachment(
-        "e" * 64, "log.txt", "text", 500, 9_000, lines=900, form="preview", full_tokens=4_000
-    )
-    log = [RecordedEvent(1, 0, UserSpoke("Look.", 2, (*attached, preview)))]
-    _, (row,) = rows_from_log(log)
-    assert isinstance(row, UserRow)
-    assert [attachment_facts(note.attachment) for note in row.attachments] == [
-        "90 lines · 1k tokens",
-        "preview, 500 of 4k tokens",
-    ]
 
 
 def test_the_time_that_a_slow_model_had_is_on_the_card() -> None:
