@@ -155,7 +155,8 @@ class _CardReducer:
                 card, Rewrite | ObservationsCard | ManualActionCard | FormCard
             ):
                 self._cards[inner] = replace(card, inside=name.title)
-        for seq in self._transcript.rewrites.sweeps:  # one that was recorded with another: on that one's card
+        for seq in self._transcript.rewrites.sweeps.keys() - self._transcript.rewrites.undone.keys():
+            # one that was recorded with another, and was not undone by itself: on that one's card
             carrier_seq = self._transcript.rewrites.recorded_with(seq)
             carried, card = self._cards.get(seq), self._cards.get(carrier_seq)
             if carried is not None and isinstance(card, Rewrite):

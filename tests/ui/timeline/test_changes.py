@@ -192,7 +192,7 @@ def test_a_sweep_falls_and_returns_with_what_it_was_recorded_with(bare_pane: Tim
             "Redo also repeats: Cached 0 outputs",
             ["Undone with “Compacted turn 1”"],
         ),
-        ((Undone(sweep),), "undo", "Undo also takes back: Cached 0 outputs", ["Undone"]),
+        ((Undone(sweep),), "undo", "", ["Undone"]),
     ):
         _show_log(bare_pane, (*events, *later))
         area = card(bare_pane, handover).hit_area(button)
