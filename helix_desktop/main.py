@@ -141,7 +141,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     arguments = sys.argv[1:] if argv is None else argv
     if arguments[:1] == [SAMPLE_PYTHON]:  # not for people, and its options are those of Python
-        return _run_sample_python(arguments[1:])
+        from helix_desktop.services.samples import run_sample_python
+
+        return run_sample_python(arguments[1:])
     args = argparse.Namespace()
     try:
         _speak_the_users_language()
@@ -205,12 +207,6 @@ def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: s
     if isinstance(error, ImportError):
         what, fix = couldnt_start_text(), f"{damaged_installation_text()} {log_place}"
     show_plain_startup_error(what, f"{type(error).__name__}: {error}", fix)
-
-
-def _run_sample_python(argv: Sequence[str]) -> int:
-    from helix_desktop.services.samples import run_sample_python
-
-    return run_sample_python(argv)
 
 
 def _speak_the_users_language() -> None:

@@ -73,7 +73,6 @@ class QtLanguage:
         return self._locale.standaloneDayName(moment.isoweekday(), QLocale.FormatType.ShortFormat)
 
     def show_clock(self, moment: datetime) -> str:
-        """Return a time of day without its seconds."""
         return self._locale.toString(QTime(moment.hour, moment.minute), QLocale.FormatType.ShortFormat)
 
     def sort_key(self, name: str) -> QCollatorSortKey:

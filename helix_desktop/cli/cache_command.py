@@ -41,8 +41,8 @@ from helix_desktop.domain.errors import (
     ToolError,
 )
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
-from helix_desktop.domain.retention import CleanupPlan, CleanupResult, RetentionRule
+from helix_desktop.domain.redaction import RedactionRequest
+from helix_desktop.domain.retention import CleanupResult, RetentionRule
 from helix_desktop.domain.store import (
     CacheEntry,
     ContentHit,
@@ -179,9 +179,7 @@ async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFi
 
 async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
     """Return the id of the one session that begins so; empty for no prefix. Raises InvalidInput."""
-    if not session_prefix:
-        return ""
-    return await find_session(workspace, session_prefix)
+    return await find_session(workspace, session_prefix) if session_prefix else ""
 
 
 def _list_line(entry: CacheEntry) -> str:
@@ -231,7 +229,10 @@ async def collect(args: argparse.Namespace, services: AppServices, workspace: Op
     history = services.history_storage(workspace.id)
     history_plan = await (history.plan() if args.dry_run else history.clean_up())
     if args.json:
-        data = _plan_json(plan, digests, args.dry_run)
+        data = as_builtins(plan)
+        data["going"] = [entry["digest"] for entry in data["going"]]
+        gone_digests = [] if args.dry_run else digests
+        data |= {"dry_run": args.dry_run, "gone": gone_digests, "shortfall": shortfall_text(plan)}
         totals = as_builtins(await history.totals())
         data["file_history"] = {**totals, "quota": history.quota, "removed": as_builtins(history_plan)}
         print_json(data)
@@ -266,12 +267,6 @@ def _collected_text(entries: int, size: int, *, is_dry_run: bool) -> str:
         "%n entries, {size} on disk, moved to the trash",
         size=format_size(size),
     )
-
-
-def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str, Any]:
-    data = as_builtins(plan)
-    data["going"] = [entry["digest"] for entry in data["going"]]
-    return {**data, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": shortfall_text(plan)}
 
 
 async def trash(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
@@ -405,7 +400,10 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     redaction = services.redaction(workspace.id)
     matches = await (redaction.redact(request) if args.yes else redaction.preview(request))
     if args.json:
-        print_json({**_matches_json(matches), "forgotten": args.yes})
+        data = as_builtins(matches)
+        for name in ("contents", "indexes"):
+            data[name] = [entry["digest"] for entry in data[name]]
+        print_json({**data, "forgotten": args.yes})
         return 0
     if not (args.yes or matches.is_empty):
         print_out(tr("Dry run: nothing was changed. With {yes}:", yes="--yes"))
@@ -424,13 +422,6 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     if matches.is_empty:
         print_out(tr("no occurrences found"))
     return 0
-
-
-def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
-    data: dict[str, Any] = as_builtins(matches)
-    for name in ("contents", "indexes"):
-        data[name] = [entry["digest"] for entry in data[name]]
-    return data
 
 
 async def _allow_again(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
@@ -524,7 +515,10 @@ async def _print_answer(
     services: AppServices,
     workspace: OpenWorkspace,
 ) -> int:
-    session = await _read_session(args.from_session, workspace)
+    session = None
+    if session_id := await resolve_session(args.from_session, workspace):
+        log = await workspace.store.events(session_id)
+        session = StoredSession(session_id, await asyncio.to_thread(Transcript, log))
     tools = services.tools.create_session_tools(workspace.store, session)
     result = await tools.run(ToolCall("cli", tool, json.dumps(arguments)))
     answer = result.model_text or result.content.decode("utf-8", "replace")
@@ -533,14 +527,6 @@ async def _print_answer(
     else:
         print_out(answer.removesuffix("\n"))
     return 0
-
-
-async def _read_session(prefix: str, workspace: OpenWorkspace) -> StoredSession | None:
-    if not prefix:
-        return None
-    session_id = await resolve_session(prefix, workspace)
-    log = await workspace.store.events(session_id)
-    return StoredSession(session_id, await asyncio.to_thread(Transcript, log))
 
 
 def cache(args: argparse.Namespace) -> int:

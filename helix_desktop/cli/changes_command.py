@@ -317,18 +317,13 @@ async def _diff(args: argparse.Namespace, services: AppServices, workspace: Open
         return await _diff_with_head(args, services, workspace)
     change = await _auto_run_change(args, workspace)
     if change is not None:
-        return await _diff_of_undone(args, workspace, change)
+        assert workspace.services.auto_run is not None  # it has this change
+        patch = patch_text([await workspace.services.auto_run.patch(change.change_id)])
+        return _print_patch(args, patch, change_id=change.change_id)
     session_id = await _session(args, workspace)
     selection = select(args, await workspace.changes.of_session(session_id))
     patch = await workspace.changes.patch(session_id, selection)
     return _print_patch(args, patch, session=session_id, captures=selection.capture_ids)
-
-
-async def _diff_of_undone(args: argparse.Namespace, workspace: OpenWorkspace, change: AutoRunChange) -> int:
-    """Print what a command did to a file, as `redo` restores it."""
-    assert workspace.services.auto_run is not None  # it has this change
-    patch = patch_text([await workspace.services.auto_run.patch(change.change_id)])
-    return _print_patch(args, patch, change_id=change.change_id)
 
 
 async def _diff_with_head(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:

@@ -67,8 +67,6 @@ def _document(
 
 
 def branch(args: argparse.Namespace) -> int:
-    """Create a branch of a session and print its id."""
-
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         parent = await find_session(workspace, args.session)
         created = await workspace.branches.create(parent, args.at, title_line(args.title))

@@ -180,7 +180,6 @@ class _MessageEncoder:
         return self._digest.hexdigest()
 
     def start(self, system: list[Block], tools: list[Block]) -> None:
-        """Start with what precedes all messages."""
         self._digest.update(encode_json([self._info.name, system, tools]))
 
     def add(self, message: Message) -> None:

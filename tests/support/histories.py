@@ -9,8 +9,11 @@ from typing import Protocol, TypeVar, get_args
 import msgspec
 from hypothesis import strategies as st
 
+from helix_desktop.agent.intake import decode_output
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
-from helix_desktop.domain.events.conversation import SideQuestionAnswered
+from helix_desktop.context.window.window import output_marker
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.conversation import SideQuestionAnswered, ToolAnswered
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import (
     HoldSet,
@@ -20,10 +23,11 @@ from helix_desktop.domain.events.session import (
     StandingText,
 )
 from helix_desktop.domain.events.summary import HandoverFailed
-from helix_desktop.domain.image import Image
+from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.text_format import first_line
 from tests.support import session_rewrites
-from tests.support.session_images import add_image, answer_call_with_bytes
+from tests.support.image_bytes import minimal_png
 from tests.support.session_simulator import MODEL, TOOL_NAMES, SentRequest, SessionSimulator, count_tokens
 
 __all__ = [
@@ -55,6 +59,41 @@ _BINARY_OUTPUTS = (
     b"\0" * 40,
 )
 _FILE_SAMPLE = "def f():\n    return 'ab \\u00e9 cd'  # a line of a file\n"
+
+
+def add_image(simulator: SessionSimulator, width: int, height: int) -> Image:
+    number = len(simulator.contents)
+    data = minimal_png(width, height, number)
+    image = identify_image(data, digest_of(data), f"shot {number}.png")
+    assert image is not None
+    simulator.contents[image.digest] = data
+    return image
+
+
+def answer_call_with_bytes(
+    simulator: SessionSimulator, index: int, data: bytes, image: Image | None = None
+) -> None:
+    """One open call ends with bytes that are no text, or with an image."""
+    waiting = list(simulator.transcript.open_calls.values())
+    if not waiting:
+        return
+    call = waiting[index % len(waiting)]
+    digest = digest_of(data)
+    simulator.contents[digest] = data
+    preview = image.summary if image else decode_output(data, digest)[0]
+    answer = ToolAnswered(
+        call_id=call.id,
+        name=call.name,
+        text=preview,
+        digest=digest,
+        size=len(data),
+        tokens=count_tokens(preview) + (image.tokens if image else 0),
+        marker_tokens=0,
+        first_line=first_line(preview),
+        whole=False,
+        images=(image,) if image else (),
+    )
+    simulator.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))
 
 
 class Draw(Protocol):

@@ -81,7 +81,6 @@ def add_model(command: argparse.ArgumentParser) -> None:
 
 
 def add_window(command: argparse.ArgumentParser, default: int) -> None:
-    """Add `--window`, in tokens."""
     add_value(
         command,
         "--window",
@@ -93,7 +92,6 @@ def add_window(command: argparse.ArgumentParser, default: int) -> None:
 
 
 def add_policy(command: argparse.ArgumentParser) -> None:
-    """Add `--policy`: a profile, or a file."""
     add_value(
         command,
         "--policy",
@@ -141,7 +139,6 @@ def add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `licenses` and `self-check`."""
     licenses = commands.add_parser(
         "licenses",
         aliases=["licences"],
@@ -271,7 +268,6 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
 
 
 def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `commands`."""
     listing = commands.add_parser(
         "commands",
         parents=[common],
@@ -287,7 +283,6 @@ def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> N
 
 
 def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `sessions` and `branch`."""
     sessions = commands.add_parser(
         "sessions", parents=[common], help=tr("list sessions, each branch below its parent")
     )
@@ -325,7 +320,6 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add `search`."""
     searching = commands.add_parser(
         "search",
         parents=[common],

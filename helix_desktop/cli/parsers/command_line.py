@@ -179,7 +179,6 @@ class _Parser(argparse.ArgumentParser):
     """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Print the error and exit with 2."""
         print_error(tr("{error} (see {command})", error=message, command=f"{self.prog} --help"))
         raise SystemExit(USAGE)
 

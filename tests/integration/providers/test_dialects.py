@@ -21,7 +21,6 @@ from helix_desktop.domain.messages import (
     ModelRequest,
     ModelResponse,
     ReasoningDelta,
-    RetryScheduled,
     StopReason,
     TextDelta,
     ToolCall,
@@ -39,7 +38,6 @@ from tests.support.model_servers.chat_server import (
     Delta,
     OpaqueReasoning,
     PlainReply,
-    Raw,
     Reasoning,
     Reply,
     StreamedReply,
@@ -173,24 +171,6 @@ async def test_a_window_full_before_the_first_word_is_an_overflow(http: HttpClie
             await final_response(claude(server, http), ModelRequest(QUESTION))
 
 
-async def test_an_overloaded_server_is_retried(http: HttpClient) -> None:
-    busy = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
-    raw = Raw(b"event: error\ndata: " + json.dumps(busy).encode() + b"\n\n")
-    async with claude_server(
-        StreamedReply(Text("ha"), raw), PlainReply(503, busy), text_reply("ok")
-    ) as server:
-        arrivals = await collect_stream(claude(server, http), ModelRequest(QUESTION))
-    retries = [arrival for arrival in arrivals if isinstance(arrival, RetryScheduled)]
-    assert [type(arrival) for arrival in arrivals] == [
-        TextDelta,
-        RetryScheduled,
-        RetryScheduled,
-        TextDelta,
-        ModelResponse,
-    ]
-    assert retries[0].reason == "Overloaded", "no status that was not sent"
-
-
 async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:
     message = {
         "type": "message",
@@ -304,30 +284,6 @@ class TestThinkingBoundToItsPrefix:
             await self.steps(claude(server, http), messages, 2)
             assert script.refused_count == 1, "so is it to a new process, by what the messages say"
 
-    async def test_another_model_gets_no_thinking(self, http: HttpClient) -> None:
-        script = SignedThinkingScript(thinking_reply)
-        messages = list(QUESTION)
-        async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
-            await self.steps(claude(server, http), messages, 2)
-            other = claude(server, http, msgspec.structs.replace(CLAUDE, name="claude-y"))
-            await self.steps(other, messages, 1)
-            assert (script.refused_count, script.thinking_block_counts[-1]) == (0, 0)
-
-
-async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpClient) -> None:
-    steps: list[Message] = []
-    for number in range(2):
-        call = ToolCall("functions.read:0", "read_file", '{"path": ')
-        steps += [Message("assistant", "", (call,)), result(call, f"{number}")]
-    async with claude_server(text_reply("ok")) as server:
-        await collect_stream(claude(server, http), ModelRequest((*QUESTION, *steps), (READ,)))
-        messages = server.bodies[0]["messages"]
-    uses = [block for message in messages for block in message["content"] if block["type"] == "tool_use"]
-    result_ids = [b["tool_use_id"] for m in messages for b in m["content"] if b["type"] == "tool_result"]
-    assert [block["id"] for block in uses] == result_ids
-    assert len(set(result_ids)) == 2
-    assert uses[0]["input"] == {"malformed": '{"path": '}
-
 
 CHAT_KEY = "sk-very-secret-0123456789"
 LOCAL = ModelInfo("local", "small")
@@ -366,21 +322,6 @@ class TestChatAnswers:
         async with ChatServer(lambda _: text_reply("ok")) as server:
             await collect_stream(chat_model(server, http, key=""), CHAT_QUESTION)
             assert "authorization" not in server.requests[0].headers
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            StreamedReply(Text("whole"), finish="EOS"),
-            PlainReply(200, {"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}),
-        ],
-        ids=["odd reason", "not streamed"],
-    )
-    async def test_habits_of_compatible_servers(self, http: HttpClient, reply: Reply) -> None:
-        async with ChatServer(lambda _: reply) as server:
-            arrivals = await collect_stream(chat_model(server, http), CHAT_QUESTION)
-        assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
-        assert isinstance(arrivals[-1], ModelResponse)
-        assert (arrivals[-1].text, arrivals[-1].stop) == ("whole", "end")
 
     async def test_usage_is_not_requested_again_where_the_field_is_unknown(self, http: HttpClient) -> None:
         def script(request: dict[str, object]) -> Reply:
@@ -592,29 +533,6 @@ async def test_output_items_are_replayed_unchanged(http: HttpClient) -> None:
         {"type": "function_call_output", "call_id": "c1", "output": "0"},
         {"type": "function_call_output", "call_id": "c2", "output": "1"},
     ]
-
-
-async def test_items_changed_by_the_window_are_rebuilt_and_the_rest_is_unchanged(http: HttpClient) -> None:
-    async with gpt_server(THOUGHT, text_reply("ok")) as server:
-        chat = gpt(server, http)
-        answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
-        short = (ToolCall("c1", "read_file", '{"path": "[CACHED]"}'), answer.calls[1])
-        changed = ModelResponse(answer.text, short, verbatim=answer.verbatim)
-        await collect_stream(chat, after(changed))
-        sent = server.bodies[1]["input"][1:]
-    assert [item["type"] for item in sent[:4]] == ["reasoning", "message", "function_call", "function_call"]
-    assert (sent[2]["id"], sent[2]["arguments"]) == ("fu_2", '{"path": "[CACHED]"}')
-
-
-async def test_another_model_gets_only_text_and_calls(http: HttpClient) -> None:
-    """Without the reasoning the items have no ids, by which it would be missed."""
-    async with gpt_server(THOUGHT, text_reply("ok")) as server:
-        answer = await final_response(gpt(server, http), ModelRequest(QUESTION, (READ,)))
-        await collect_stream(gpt(server, http, "gpt-y"), after(answer))
-        sent = server.bodies[1]["input"][1:]
-    assert sent[0] == {"role": "assistant", "content": "Looking."}
-    assert [item["type"] for item in sent[1:]] == ["function_call"] * 2 + ["function_call_output"] * 2
-    assert not any("id" in item for item in sent)
 
 
 class TestFormsOfResponses:

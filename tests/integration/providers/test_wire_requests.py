@@ -36,7 +36,6 @@ from tests.support.image_bytes import png
 from tests.support.model_contract import final_response
 from tests.support.model_servers.chat_server import (
     ChatServer,
-    PlainReply,
     Reply,
     StreamedReply,
     Text,
@@ -426,49 +425,12 @@ def reporting(usage: TokenCounts) -> StreamedReply:
     return StreamedReply(Text("ok"), usage=usage)
 
 
-async def usage_of(case: DialectCase, http: HttpClient, reply: Reply) -> Usage | None:
-    async with ChatServer(replies_in_order(reply), wire_format=case.wire_format) as server:
-        model = case.model(server, http, SleepRecorder().retry_policy, VENDOR)
-        return (await final_response(model, request(None))).usage
-
-
 @pytest.mark.parametrize("case", DIALECTS, ids=lambda case: case.name)
 async def test_reported_reads_and_writes_are_on_record(case: DialectCase, http: HttpClient) -> None:
-    usage = await usage_of(
-        case, http, reporting(TokenCounts(10_000, 50, 7_000, cache_writes=2_500, cache_writes_1h=500))
-    )
+    reply = reporting(TokenCounts(10_000, 50, 7_000, cache_writes=2_500, cache_writes_1h=500))
+    async with ChatServer(replies_in_order(reply), wire_format=case.wire_format) as server:
+        model = case.model(server, http, SleepRecorder().retry_policy, VENDOR)
+        usage = (await final_response(model, request(None))).usage
     hour = 500 if case is ANTHROPIC else 0
     assert usage == Usage(10_000, 50, 7_000, 2_500, hour, reports_cache=True, reports_writes=True)
     assert usage.fresh == 500
-
-
-@pytest.mark.parametrize(
-    ("fields", "expected"),
-    [
-        (
-            {"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 36},
-            Usage(100, 5, 64, reports_cache=True),
-        ),
-        ({"cached_tokens": 80}, Usage(100, 5, 80, reports_cache=True)),
-        ({"prompt_tokens_details": {"cached_tokens": 0}}, Usage(100, 5, reports_cache=True)),
-        (
-            {"prompt_tokens_details": {"cached_tokens": 60}, "cache_creation_input_tokens": 30},
-            Usage(100, 5, 60, 30, reports_cache=True, reports_writes=True),
-        ),
-        ({"prompt_tokens_details": {"cached_tokens": 900}}, Usage(100, 5, 100, reports_cache=True)),
-        ({"prompt_tokens_details": None}, Usage(100, 5)),
-        ({"timings": {"cache_n": 90, "prompt_n": 10}}, Usage(100, 5, 90, reports_cache=True)),
-    ],
-    ids=["deepseek", "moonshot", "nothing-read", "gateway", "more-than-sent", "none", "llama.cpp"],
-)
-async def test_compatible_servers_report_in_their_own_fields(
-    fields: dict[str, Any], expected: Usage, http: HttpClient
-) -> None:
-    message = {"role": "assistant", "content": "ok"}
-    counts = {name: value for name, value in fields.items() if name != "timings"}
-    body = {
-        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 5, **counts},
-        "timings": fields.get("timings"),
-    }
-    assert await usage_of(CHAT, http, PlainReply(200, body)) == expected

@@ -32,18 +32,6 @@ from tests.support.tables import for_each
 INFO = ModelInfo("here", "m")
 
 
-VERBATIMS: list[dict[str, Any] | None] = [
-    None,
-    {"unknown": True},
-    {"dialect": DIALECT, "provider": "elsewhere", "message": {"role": "assistant", "content": "x"}},
-    {
-        "dialect": DIALECT,
-        "provider": "here",
-        "message": {"role": "assistant", "content": "x", "reasoning_content": ""},
-    },
-]
-
-
 def test_images_are_where_the_dialect_accepts_them() -> None:
     """The user's in their message; those of tools after the last answer of the step."""
     (sent, sent_bytes), (read, read_bytes), (missing, _) = (
@@ -132,7 +120,14 @@ def test_rewritten_parts_are_changed_and_the_rest_stays() -> None:
     assert stored_message["tool_calls"] == [call], "the stored message is left alone"
 
 
-@pytest.mark.parametrize("verbatim", VERBATIMS[:3])
+@pytest.mark.parametrize(
+    "verbatim",
+    [
+        None,
+        {"unknown": True},
+        {"dialect": DIALECT, "provider": "elsewhere", "message": {"role": "assistant", "content": "x"}},
+    ],
+)
 def test_another_provider_s_message_is_sent_in_plain_form(verbatim: dict[str, Any] | None) -> None:
     [sent] = messages_of(Message("assistant", "hi", verbatim=verbatim))
     assert sent == {"role": "assistant", "content": "hi"}
@@ -150,13 +145,13 @@ def test_lone_surrogates_do_not_break_a_request() -> None:
 Piece = Mapping[str, Any]
 
 
-def assemble(*deltas: Piece, finish: str = "stop", usage: Piece | None = None) -> ModelResponse:
+def assemble(*deltas: Piece, finish: str = "stop", **counts: Any) -> ModelResponse:
     numbers = count()
     assembly = ChatAssembler("here", lambda: f"new_{next(numbers)}")
     for delta in deltas:
         assembly.add({"choices": [{"index": 0, "delta": delta}]})
     assembly.add({"choices": [{"delta": {}, "finish_reason": finish}]})
-    assembly.add({"choices": [], "usage": usage})
+    assembly.add({"choices": [], **counts})
     assert assembly.is_complete
     return assembly.answer()
 
@@ -309,34 +304,25 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
 
 
 @for_each(
-    ("usage", "expected"),
+    ("fields", "expected"),
     [
-        ({"prompt_tokens": 9, "completion_tokens": 2}, Usage(9, 2)),
-        (
-            {"prompt_tokens": 9, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 8}},
-            Usage(9, 2, 8, reports_cache=True),
+        ({}, Usage(9, 2)),
+        ({"prompt_tokens_details": None}, Usage(9, 2)),
+        ({"prompt_tokens_details": {"cached_tokens": 8}}, Usage(9, 2, 8, reports_cache=True)),
+        ({"prompt_tokens_details": {"cached_tokens": 0}}, Usage(9, 2, reports_cache=True)),
+        ({"prompt_tokens_details": {"cached_tokens": 900}}, Usage(9, 2, 9, reports_cache=True)),
+        (  # gateways
+            {"prompt_tokens_details": {"cached_tokens": 6}, "cache_creation_input_tokens": 3},
+            Usage(9, 2, 6, 3, reports_cache=True, reports_writes=True),
         ),
-        (
-            {
-                "prompt_tokens": 9,
-                "completion_tokens": 2,
-                "prompt_tokens_details": None,
-                "prompt_cache_hit_tokens": 4,
-            },
+        (  # DeepSeek
+            {"prompt_tokens_details": None, "prompt_cache_hit_tokens": 4, "prompt_cache_miss_tokens": 5},
             Usage(9, 2, 4, reports_cache=True),
         ),
+        ({"cached_tokens": 8}, Usage(9, 2, 8, reports_cache=True)),  # Moonshot
+        ({"total_tokens": 16, "completion_tokens_details": {"reasoning_tokens": 5}}, Usage(9, 7)),
         (
             {
-                "prompt_tokens": 9,
-                "completion_tokens": 2,
-                "total_tokens": 16,
-                "completion_tokens_details": {"reasoning_tokens": 5},
-            },
-            Usage(9, 7),
-        ),
-        (
-            {
-                "prompt_tokens": 9,
                 "completion_tokens": 7,
                 "total_tokens": 16,
                 "completion_tokens_details": {"reasoning_tokens": 5},
@@ -344,12 +330,20 @@ def test_the_reason_an_answer_with_calls_ended(finish: str, stop: StopReason) ->
             Usage(9, 7),
         ),
         ({"prompt_tokens": 0, "completion_tokens": 0}, None),
-        ({"prompt_tokens": "many"}, None),
-        (None, None),
+        ({"prompt_tokens": "many", "completion_tokens": None}, None),
     ],
 )
-def test_usage_is_read_as_the_server_reports_it(usage: Piece | None, expected: Usage | None) -> None:
+def test_usage_is_read_as_the_server_reports_it(fields: Piece, expected: Usage | None) -> None:
+    usage = {"prompt_tokens": 9, "completion_tokens": 2, **fields}
     assert assemble({"content": "x"}, usage=usage).usage == expected
+
+
+def test_usage_may_be_missing_or_stand_beside() -> None:
+    assert assemble({"content": "x"}, usage=None).usage is None
+    counts = {"prompt_tokens": 9, "completion_tokens": 2}
+    timings = {"cache_n": 8, "prompt_n": 1}  # llama.cpp
+    answer = assemble({"content": "x"}, usage=counts, timings=timings)
+    assert answer.usage == Usage(9, 2, 8, reports_cache=True)
 
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])

@@ -139,10 +139,6 @@ def blocks_of(text: str, calls: tuple[ToolCall, ...], *content: dict[str, Any], 
     return anthropic_messages(Message("user", "x"), answer, *results, Message("user", "y"))[1]["content"]
 
 
-def test_an_unchanged_answer_is_sent_back_verbatim() -> None:
-    assert blocks_of("Looking.", CALLED, THOUGHT, TEXT, CALL) == [THOUGHT, TEXT, CALL]
-
-
 def test_rewritten_blocks_are_changed_and_the_rest_stays() -> None:
     short = (ToolCall("c", "f", '{"path": "[CACHED]"}'),)
     blocks = blocks_of("Looking.", short, THOUGHT, TEXT, CALL)
@@ -168,6 +164,16 @@ def test_another_model_gets_everything_but_the_thinking() -> None:
     redacted = {"type": "redacted_thinking", "data": "x"}
     blocks = blocks_of("Looking.", CALLED, THOUGHT, redacted, TEXT, CALL, model="other")
     assert blocks == [TEXT, CALL]
+
+
+def test_calls_of_other_providers_get_legal_ids_of_their_own() -> None:
+    call = ToolCall("functions.read:0", "f", '{"path": ')
+    step = (Message("assistant", "", (call,)), Message("tool", "x", call_id=call.id, name="f"))
+    _, first, first_result, second, second_result = anthropic_messages(Message("user", "x"), *step, *step)
+    ids = [message["content"][0]["id"] for message in (first, second)]
+    assert ids == [message["content"][0]["tool_use_id"] for message in (first_result, second_result)]
+    assert len(set(ids)) == 2
+    assert first["content"][0]["input"] == {"malformed": '{"path": '}
 
 
 def test_images_are_in_messages_and_results() -> None:
@@ -247,22 +253,19 @@ def message_item(text: str) -> dict[str, Any]:
     return {"type": "message", "id": "m", "role": "assistant", "content": content}
 
 
-def items_of(text: str, calls: tuple[ToolCall, ...], *items: dict[str, Any]) -> list[dict[str, Any]]:
+def items_of(text: str, calls: tuple[ToolCall, ...], *items: dict[str, Any], **origin: str) -> Any:
     """Return the items sent back for an answer with these items, between a question and its successor."""
-    verbatim = {"dialect": "openai-responses", "provider": "here", "model": "m", "items": list(items)}
+    verbatim = {
+        "dialect": "openai-responses", "provider": "here", "model": "m", "items": list(items), **origin,
+    }  # fmt: skip
     results = (Message("tool", "x", call_id=call.id, name=call.name) for call in calls)
     answer = Message("assistant", text, calls, verbatim=verbatim)
     request = ModelRequest((Message("user", "x"), answer, *results, Message("user", "y")))
-    encoded: list[dict[str, Any]] = json.loads(responses_body(INFO, request))["input"]
-    return encoded[1 : -1 - len(calls)]
+    return json.loads(responses_body(INFO, request))["input"][1 : -1 - len(calls)]
 
 
 def test_truncated_reasoning_at_the_end_of_an_answer_is_not_sent_back() -> None:
     assert items_of("So.", (), REASONING, message_item("So."), REASONING) == [SENT, message_item("So.")]
-
-
-def test_null_fields_are_omitted() -> None:
-    assert items_of("So.", (), REASONING, message_item("So."))[0] == SENT
 
 
 def test_messages_without_text_are_omitted() -> None:
@@ -278,14 +281,17 @@ def test_several_messages_are_one_text() -> None:
     assert items_of("Another.", (), REASONING, *items) == [SENT, {"role": "assistant", "content": "Another."}]
 
 
-@pytest.mark.parametrize("field", ["provider", "dialect"])
-def test_items_of_another_provider_or_dialect_are_not_sent_back(field: str) -> None:
-    verbatim = {
-        "dialect": "openai-responses",
-        "provider": "here",
-        "model": "m",
-        "items": [REASONING, message_item("So.")],
-    }
-    answer = Message("assistant", "So.", verbatim={**verbatim, field: "other"})
-    body = responses_body(INFO, ModelRequest((Message("user", "x"), answer, Message("user", "y"))))
-    assert json.loads(body)["input"][1] == {"role": "assistant", "content": "So."}
+def test_a_rewritten_call_is_changed_and_the_rest_stays() -> None:
+    rewritten = {**FUNCTION_CALL, "arguments": '{"path": "[CACHED]"}'}
+    calls = (ToolCall("c", "f", rewritten["arguments"]),)
+    assert items_of("", calls, REASONING, FUNCTION_CALL) == [SENT, rewritten]
+
+
+@pytest.mark.parametrize("field", ["provider", "dialect", "model"])
+def test_items_of_another_provider_dialect_or_model_are_not_sent_back(field: str) -> None:
+    """Without the reasoning the items have no ids, by which it would be missed."""
+    items = (REASONING, message_item("So."), FUNCTION_CALL)
+    assert items_of("So.", (ToolCall("c", "f", "{}"),), *items, **{field: "other"}) == [
+        {"role": "assistant", "content": "So."},
+        {name: value for name, value in FUNCTION_CALL.items() if name != "id"},
+    ]
