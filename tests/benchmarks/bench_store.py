@@ -3,8 +3,7 @@
 store_rounds.py explains how the sides take turns. Where the disk syncs a put in a tenth of a millisecond
 the ratios measure SHA-256, zstd and the way to another thread; so with a C compiler there are also ratios
 on a disk slowed down by 2 ms a sync. Where the processor has instructions for SHA-256 a repeated put
-measures everything except SHA-256; so it is also measured without them. As a script,
-`bench_store.py torture 100` kills a writing process a hundred times.
+measures everything except SHA-256; so it is also measured without them.
 """
 
 from __future__ import annotations
@@ -39,7 +38,6 @@ from tests.benchmarks.store_rounds import (
     verified_reads,
 )
 from tests.support.store.builders import WORKSPACE
-from tests.support.store.damage import check_acknowledged, check_row_consistency, kill_writer
 from tests.support.store.reference_databases import (
     ContentAddressedLevelDb,
     RawLevelDb,
@@ -180,30 +178,6 @@ def main() -> list[Figure]:
         shutil.rmtree(folder)
 
 
-async def torture(rounds: int) -> int:
-    """Kill a writing process `rounds` times and check its acknowledged commits; return their number."""
-    folder = Path(tempfile.mkdtemp(prefix="bench-store-"))
-    count = 0
-    try:
-        for seed in range(rounds):
-            acknowledged = kill_writer(folder, seed)
-            store = await LevelDbStore.open(folder, WORKSPACE)
-            count += await check_acknowledged(store, acknowledged)
-            await store.close()
-            check_row_consistency(folder)
-        return count
-    finally:
-        shutil.rmtree(folder)
-
-
 if __name__ == "__main__":
-    if sys.argv[1:2] and sys.argv[1] in ELSEWHERE:
-        measured = asyncio.run(ELSEWHERE[sys.argv[1]](Path(sys.argv[2])))
-        Path(sys.argv[3]).write_text(json.dumps(measured), encoding="utf-8")
-        sys.exit()
-    if sys.argv[1:2] == ["torture"]:
-        kills = int(sys.argv[2])
-        sys.stdout.write(f"{kills} kills, {asyncio.run(torture(kills))} acknowledged commits, none lost\n")
-        sys.exit()
-    for name, value, target in main():
-        sys.stdout.write(f"{name:55s} {value:8.2f}   {target}\n")
+    measured = asyncio.run(ELSEWHERE[sys.argv[1]](Path(sys.argv[2])))
+    Path(sys.argv[3]).write_text(json.dumps(measured), encoding="utf-8")
