@@ -274,7 +274,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
 
 @pytest.mark.expect_errors("task record .* failed")
 async def test_an_output_that_cannot_be_recorded_is_recorded_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of it by the app that had it."""
+    """All of it by the app that had it, and after a kill as far as it was saved."""
     monkeypatch.setattr(runner, "_SAVE_EVERY_S", 0)
     store = WatchedStore()
     rig, conversation = await begin_with(tool_call_reply(("wait", {})), policy=POLICY, store=store)
@@ -284,6 +284,12 @@ async def test_an_output_that_cannot_be_recorded_is_recorded_later(monkeypatch: 
     rig.tools.gate.set()
     await rig.wait_until_idle()
     store.first_failing_write = UNREACHED
+    killed = rig.create_workspace(await store_after_crash(rig), POLICY)
+    log = (await killed.open_session(conversation.session.id)).session.log
+    assert [it.event.text for it in log if isinstance(it.event, ToolAnswered)] == [
+        f"{CRASHED}\nwaiting for the gate"
+    ]
+    await killed.close()
     assert (await conversation.run("Go on.")).how == "done"
     assert [answer.text for answer in rig.events(ToolAnswered)] == ["ok c0"]
     assert await store.draft(conversation.session.id) == Draft()

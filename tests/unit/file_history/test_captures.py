@@ -353,6 +353,20 @@ def test_changes_found_while_several_calls_run_are_of_all_of_them(two_files: Pat
         assert [first.unrecorded(session_id) for session_id in ("s1", "s2")] == [(by_make,), (by_sh,)]
 
 
+def test_a_tool_that_names_its_files_is_captured_by_these_alone(two_files: Path) -> None:
+    with opened_history(two_files.parent) as history:
+        history.begin_call(CallMark("s", "edit", paths=("a", "new/file")))
+        (two_files / "a").write_text("edited")
+        (two_files / "b").write_text("by somebody else")
+        (two_files / "new").mkdir()
+        (two_files / "new/file").write_text("made")
+        captured = history.end_call("s", "edit")
+        assert captured is not None
+        assert captured.capture.source == "tool"
+        assert kinds(captured) == {"a": "changed", "new": "created", "new/file": "created"}
+        assert kinds(history.scan("s")) == {"b": "changed"}
+
+
 def test_a_tool_s_path_through_a_link_is_found_where_it_leads(two_files: Path) -> None:
     (two_files / "d").mkdir()
     (two_files / "link").symlink_to("d")

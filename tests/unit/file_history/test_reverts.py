@@ -210,6 +210,14 @@ def test_a_folder_in_which_something_else_is_stays(rig: RevertRig) -> None:
     assert sorted(rig.states()) == ["new", "new/deep", "new/deep/mine"]
 
 
+def test_a_folder_stays_for_what_the_user_keeps_in_it(rig: RevertRig) -> None:
+    with rig.call() as changes:
+        rig.write({"new/a": "1", "new/b": "2"})
+    rig.write({"new/a": "mine"})
+    rig.revert(changes)
+    assert sorted(rig.states()) == ["new", "new/a"]
+
+
 def test_a_folder_into_which_something_comes_back_stays(rig: RevertRig) -> None:
     rig.write({"in/a": "1"})
     states = rig.states()
