@@ -98,7 +98,6 @@ class _PlainInterface(QAccessibleWidget):
         self._widget = widget
 
     def role(self) -> QAccessible.Role:
-        """Return a group or a label if it has a name, else a mere container."""
         if not self._widget.accessibleName():
             return QAccessible.Role.Client
         holds = self._widget.findChild(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)

@@ -42,7 +42,6 @@ class DragContent:
 
     @property
     def archive(self) -> Path | None:
-        """Return the exported workspace or session that is dragged, if it is that alone."""
         alone = self.files[0] if len(self.files) == 1 and not (self.folders or self.left_out) else None
         return alone if alone is not None and alone.suffix.lower() == ARCHIVE_SUFFIX else None
 

@@ -192,7 +192,6 @@ class TextArea(ComposingField, QPlainTextEdit):
         self._align()
 
     def setPlaceholderText(self, text: str) -> None:
-        """Show a text while the field is empty and nothing is being composed."""
         self._placeholder = text
         super().setPlaceholderText("" if self.composition else text)
 

@@ -21,7 +21,6 @@ def fit_screen(window: QWidget) -> None:
 
 
 def free_rect(window: QWidget) -> QRect:
-    """Return what a window's screen leaves free below its title bar."""
     return window.screen().availableGeometry().adjusted(0, _TITLE_PX, 0, 0)
 
 

@@ -169,7 +169,6 @@ class GuideDialog(Themed, SizedDialog):
         self._refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Go through the results, and back and forward; Esc ends the search before it closes the window."""
         key, is_searching = event.key(), bool(self.search.text())
         if is_searching and key == Qt.Key.Key_Escape:
             self.search.clear()

@@ -59,8 +59,6 @@ class PaintState:
 
 
 class Pen(NamedTuple):
-    """What boxes are painted with."""
-
     qt: QPainter
     theme: Theme
     state: PaintState
@@ -81,7 +79,6 @@ class Pen(NamedTuple):
         return color
 
     def is_active(self, name: str) -> bool:
-        """Return True if the pointer is over an area, or holds it down."""
         return name in (self.state.hovered, self.state.pressed)
 
     def fill(self, rect: QRectF, color: str) -> None:
@@ -115,7 +112,6 @@ def _face(px: int, weight: int, is_code: bool, _base_px: int) -> tuple[QFont, QF
 
 
 def face(px: int, weight: int = 400, is_code: bool = False) -> tuple[QFont, QFontMetricsF]:
-    """Return a font at the text size in force, and its measures."""
     return _face(px, weight, is_code, QApplication.font().pixelSize())
 
 
@@ -151,7 +147,6 @@ class Box:
     rect: QRectF = field(default_factory=QRectF, kw_only=True)
 
     def width(self) -> float:
-        """Return how wide it is where there is room."""
         return 0.0
 
     def height(self, width: float) -> float:
@@ -163,7 +158,6 @@ class Box:
     def paint(self, pen: Pen) -> None: ...
 
     def parts(self) -> Iterator[Box]:
-        """Yield it and all that it holds, from back to front."""
         yield self
 
     @property
@@ -176,7 +170,6 @@ class Box:
 
     @property
     def areas(self) -> Sequence[HitArea]:
-        """Return its places to click, once it is placed."""
         return ()
 
 
@@ -472,7 +465,6 @@ class Button(Box):
             pen.box(self.rect, "", "accent", self.rect.height() / 2)
 
     def parts(self) -> Iterator[Box]:
-        """Yield it alone: what is in it is read as its label."""
         yield self
 
 
@@ -526,8 +518,6 @@ class Row(Box):
 
 @dataclass(slots=True, eq=False)
 class Column(Row):
-    """Boxes one below the other."""
-
     gap: int = 3
     _tall: tuple[float, list[float]] = (-1.0, [])  # a width, and the heights then
 

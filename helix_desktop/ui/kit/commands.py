@@ -157,7 +157,6 @@ class EntryMenu(QMenu):
         return action
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Do the entry that the key stands beside; Space and those that walk through a menu stay its own."""
         keys = native_key(pressed_key(event)) if event.text().strip() else ""
         entries = (entry for entry in self.actions() if entry.isEnabled() and action_shortcut(entry) == keys)
         if keys and (entry := next(entries, None)) is not None:
@@ -177,7 +176,6 @@ def set_action_words(action: QAction, words: str) -> None:
 
 
 def action_shortcut(action: QAction) -> str:
-    """Return the keys of a menu entry as the system writes them; empty when it has none."""
     return native_key(action.shortcut().toString()) or action.text().partition("\t")[2]
 
 

@@ -106,7 +106,6 @@ class Field(msgspec.Struct, frozen=True):
         raise NotImplementedError
 
     def show(self, control: Any, value: Any) -> None:
-        """Show a value in the control; signals are blocked."""
         raise NotImplementedError
 
     def beside(self, form: Form) -> QWidget | None:
@@ -120,7 +119,6 @@ class Field(msgspec.Struct, frozen=True):
         return said
 
     def texts(self) -> tuple[str, ...]:
-        """Return what a search finds the field by."""
         return (self.label, self.note, self.unit)
 
 

@@ -129,7 +129,6 @@ class Notice:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return what tells it from all others: its name, and what it is about."""
         return self.name, self.workspace_id, self.session_id
 
     @property
@@ -199,7 +198,6 @@ class _Card(QFrame):
             announce(self, self.accessibleName())
 
     def takes_clicks(self) -> bool:
-        """Return True once it was on screen for a moment."""
         return not self.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
     def _take_clicks(self, takes: bool) -> None:

@@ -58,7 +58,6 @@ class FoundServerList(QWidget):
         self._set_next_step(any(server.models and server.base_url not in added_urls for server in servers))
 
     def text(self) -> str:
-        """Return the line that stands there instead of servers."""
         return self._message.text()
 
     def show_message(self, text: str) -> None:

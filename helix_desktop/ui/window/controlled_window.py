@@ -157,7 +157,6 @@ class ControlledWindow:
             await self.sidebar.refresh()
 
     async def hide_session(self) -> None:
-        """Take the session off the screen and store its draft; the workspace stays."""
         await self.session.show(self.session.workspace if self.session.has_workspace else None, None)
 
     async def clear(self) -> None:

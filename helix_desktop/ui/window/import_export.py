@@ -125,7 +125,6 @@ class ExportDialog(FittedDialog):
 
     @property
     def chosen(self) -> tuple[str, str]:
-        """What is exported, and its format."""
         return self._values.get("subject"), self._values.get("format")
 
     def _formats(self) -> Choices:

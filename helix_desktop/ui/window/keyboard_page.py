@@ -65,7 +65,6 @@ class KeyRecorder(PushButton):
 
     @property
     def keys(self) -> str:
-        """Return the keys of the command as the system writes them; empty: none."""
         return _names(self._page.bindings.keys(self._command))
 
     def show_state(self) -> None:
@@ -161,7 +160,6 @@ class _Notice(QFrame):
         self.hide()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc answers the question, and does not close the settings."""
         if event.key() == Qt.Key.Key_Escape:
             self.cancel.click()
         else:

@@ -423,7 +423,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.setWindowTitle(tr("{title} ({number})", title=title, number=number) if number > 1 else title)
 
     def last_workspace(self) -> str:
-        """Return the name of the workspace that was on screen last, also in the run before this one."""
         return self.layout_store.load("workspace").decode(errors="ignore")
 
     @property
@@ -504,7 +503,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         return name if name in self._pages else "chat"
 
     def page(self) -> str:
-        """Return the page that is shown: chat, cache, timeline, changes, survives, or settings."""
         return "settings" if self._is_settings_shown else self._session_page()
 
     def _session_page(self) -> str:
@@ -583,7 +581,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         return super().event(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Remember the layout and ask; close only when it was allowed."""
         self._save_layout()
         if self._may_close:
             self._layout_timer.stop()
@@ -618,7 +615,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Leave the settings on Esc, or stop the agent on Esc Esc, when nothing in focus wanted the keys."""
         if event.key() != Qt.Key.Key_Escape or event.isAutoRepeat():
             super().keyPressEvent(event)
             return
@@ -636,7 +632,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self._second_esc.start()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Say once that there has been a first frame."""
         super().paintEvent(event)
         if not self._has_painted:
             self._has_painted = True

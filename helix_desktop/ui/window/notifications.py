@@ -211,7 +211,6 @@ class NotificationController(QObject):
             self._show("job", ("", ""), tr("A background job has ended"), text)
 
     def _is_over(self, key: str) -> bool:
-        """Return True if something that ends now was long."""
         return self._clock() - self._started_s.pop(key, self._clock()) > LONG_TURN_S
 
     def _notify(

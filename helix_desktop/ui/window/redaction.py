@@ -181,7 +181,6 @@ class RedactDialog(FittedDialog):
         self._show("ask")
 
     def reject(self) -> None:
-        """Esc: ends the search first; the removal itself cannot be ended."""
         if self.step == "searching":
             self.cancel_requested.emit()
             self._show("ask")

@@ -241,7 +241,6 @@ class SearchPanel(QuickPicker):
 
     @property
     def days(self) -> int:
-        """Of how many days; 0 for any time."""
         return next((self._days.id(button) for button in self._days.buttons() if button.isChecked()), 0)
 
     @property

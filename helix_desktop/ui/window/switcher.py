@@ -388,7 +388,6 @@ class Switcher(QuickPicker):
                 perform(self, intents.GoToSession(workspace_id, hit.session, hit.seq, mark))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Begin a session on Ctrl+Enter: in the workspace of the chosen line."""
         is_enter = event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter}
         line = self.list_view.current
         row: Any = line.value if line is not None else None

@@ -180,7 +180,6 @@ class PageSwitch(Themed, TabList):
         event.accept()
 
     def dragMoveEvent(self, event: QDragMoveEvent) -> None:
-        """Show the page whose button the drag rests on; nothing is dropped here."""
         point = event.position().toPoint()
         page = next((name for name, button in self._buttons.items() if button.geometry().contains(point)), "")
         if page != self._dragged_to:
@@ -326,7 +325,6 @@ class TopBar(Themed, QWidget):
         self.shorten()
 
     def status(self) -> str:
-        """Return the session's state, model and size as its title's tooltip says them."""
         return self._facts
 
     def show_git(self, text: GitText) -> None:

@@ -403,7 +403,6 @@ class WorkspaceController(WindowPart):
         await self._show_opening()
 
     def _session_of(self, workspace_id: str) -> str:
-        """Return the session on screen, if it is one of a workspace; else an empty id."""
         return self._session.id if workspace_id == self._session.workspace_id else ""
 
     async def close_workspace(self, workspace_id: str) -> None:

@@ -21,9 +21,7 @@ BY_HAND = {
 
 async def opened_handovers(rig: WindowRig) -> HandoverWindow:
     """Return the window that was asked for, once it is on screen and offers its ranges."""
-    await until(lambda: rig.wiring.rewrites.handover_window, "the window")
-    window = rig.wiring.rewrites.handover_window
-    assert window is not None
+    window = await until(lambda: rig.wiring.rewrites.handover_window, "the window")
     await until(window.isVisible, "the window on screen")
     return window
 

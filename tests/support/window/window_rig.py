@@ -44,7 +44,7 @@ from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.main_window import MainWindow, WindowPages
-from tests.support.model_servers.chat_server import ChatServer, Script
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, Script, StreamedReply, text_reply
 from tests.support.window.buttons import find_child
 
 TIMEOUT_S = 300.0  # only a test that fails waits for it
@@ -54,16 +54,17 @@ T = TypeVar("T")
 W = TypeVar("W", bound=QWidget)
 
 
-async def until(condition: Callable[[], object], description: str) -> None:
+async def until(condition: Callable[[], T | None], description: str) -> T:
     """Run the loop until a condition is true of what is stored; raise AssertionError after TIMEOUT_S.
 
-    `description` says what did not come.
+    Return what it found; `description` says what did not come.
     """
     started = time.monotonic()
-    while _is_recording() or not condition():
+    while _is_recording() or not (found := condition()):
         assert time.monotonic() - started < TIMEOUT_S, f"it never came to that: {description}{_waiting()}"
         await asyncio.sleep(_POLL_INTERVAL_S)
     _paint_windows()
+    return found
 
 
 def _is_recording() -> bool:
@@ -322,8 +323,7 @@ class WindowRig:
         def shown() -> list[W]:
             return [dialog for dialog in self.window.findChildren(kind) if dialog.isVisible()]
 
-        await until(shown, f"the {kind.__name__}")
-        return shown()[0]
+        return (await until(shown, f"the {kind.__name__}"))[0]
 
     async def pick(self, path: Path) -> None:
         """Choose a file or folder in the dialog that comes, and accept."""
@@ -342,6 +342,23 @@ class WindowRig:
             lambda: approval_row.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone"
         )
         return approval_row
+
+
+def calls_for_each_message(tool: str, *arguments: str) -> Script:
+    """A model that calls a tool for each message of the user, then says so; # is the number of messages."""
+
+    def script(request: dict[str, Any]) -> Reply:
+        count = len(request["messages"])
+        if request["messages"][-1]["role"] != "user":
+            return text_reply("Ended.")
+        return StreamedReply(
+            *(
+                Call(tool, each.replace("#", str(count)), id=f"c{place}-{count}")
+                for place, each in enumerate(arguments)
+            )
+        )
+
+    return script
 
 
 @asynccontextmanager

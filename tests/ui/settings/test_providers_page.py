@@ -85,7 +85,7 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot, pag
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
     page.editor.enter_key("sk-secret", is_ready=False)
     page.show_providers(forms, [ProviderStatus("box", True, "none")])  # as when the settings open again
-    assert page.editor.form().key == "sk-secret"
+    assert (page.editor.form().key, page.has_unsaved_edits()) == ("sk-secret", True)
     with qtbot.waitSignal(page.editor.saved) as saved:
         find_button(page.editor.footer, "save_provider").click()
     page.show_providers(forms, [ProviderStatus("box", True, "none")])
@@ -93,7 +93,7 @@ def test_unsaved_edits_of_a_provider_stay_until_they_are_saved(qtbot: QtBot, pag
     (form,) = saved.args
     page.note_saved(form, forms[0])
     page.show_providers(forms, [ProviderStatus("box", True, "keychain")])
-    assert page.editor.form().key == ""
+    assert (page.editor.form().key, page.has_unsaved_edits()) == ("", False)
 
 
 def test_what_is_edited_of_a_provider_waits_while_others_are_shown(page: ProvidersPage) -> None:

@@ -37,20 +37,11 @@ from tests.support.model_servers.chat_server import (
 from tests.support.window.buttons import find_button, press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.list_contents import workspaces_in
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, calls_for_each_message, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-COMMAND = '{"command": "echo done > made.txt"}'
-
-
-def wants_to_run(request: dict[str, object]) -> Reply:
-    """A model that runs one command for each message, then says so."""
-    messages = request["messages"]
-    assert isinstance(messages, list)
-    if messages[-1]["role"] == "user":
-        return StreamedReply(Call("run_command", COMMAND, id=f"call{len(messages)}"))
-    return text_reply("Ended.")
+wants_to_run = calls_for_each_message("run_command", '{"command": "echo done > made.txt"}')
 
 
 async def test_a_call_waits_for_an_answer_and_a_rule_holds_as_long_as_it_says(rig: WindowRig) -> None:
@@ -100,15 +91,6 @@ async def _check_saved_rules(rig: WindowRig) -> None:
         assert "Rule saved" not in rig.banner_text()
 
 
-def wants_to_run_three(request: dict[str, object]) -> Reply:
-    messages = request["messages"]
-    assert isinstance(messages, list)
-    if messages[-1]["role"] == "user":
-        calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
-        return StreamedReply(*calls)
-    return text_reply("Ended.")
-
-
 def _deny_button(rig: WindowRig, place: int) -> HitArea:
     row = rig.rows(ApprovalRow)[place]
     index = rig.chat.model.index_of(row.key)
@@ -124,6 +106,7 @@ async def _check_several_calls(rig: WindowRig) -> None:
     Enter denies the first in sight with what is typed, a card's Deny its own.
     """
     size = rig.window.size()
+    three_calls = calls_for_each_message("run_command", *(f'{{"command": "true {n}"}}' for n in range(3)))
 
     def positions() -> list[str]:
         return [row.position for row in rig.rows(ApprovalRow)]
@@ -131,7 +114,7 @@ async def _check_several_calls(rig: WindowRig) -> None:
     def states() -> list[ToolState]:
         return [row.state for row in rig.rows(ToolRow)][-3:]
 
-    async with rig.answered_by(wants_to_run_three, "several") as server:
+    async with rig.answered_by(three_calls, "several") as server:
         rig.window.resize(1000, 560)  # too low for three cards
         rig.type_message("Go")
         await until(lambda: positions()[2:] == ["3 of 3"], "three questions")
@@ -166,7 +149,7 @@ async def _check_several_calls(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert rig.composer.text() == ""
         messages = server.bodies[-1]["messages"][-3:]
-        answers = {message["tool_call_id"]: message["content"] for message in messages}
+        answers = {message["tool_call_id"][:2]: message["content"] for message in messages}
         assert answers["c2"].endswith("Do what they say instead: Not the last one")
         assert answers["c0"].endswith("Do what they say instead: None of them")
         assert answers["c1"].endswith("Do what they said on another call of this step.")
@@ -461,16 +444,6 @@ async def _check_the_page_of_permissions(rig: WindowRig) -> None:
         assert "fetch_url" in tools(server)
 
 
-def writes(request: dict[str, object]) -> Reply:
-    """A model that writes one file for each message, then says so."""
-    messages = request["messages"]
-    assert isinstance(messages, list)
-    if messages[-1]["role"] == "user":
-        arguments = f'{{"path": "f{len(messages)}.txt", "content": "made"}}'
-        return StreamedReply(Call("write_file", arguments, id=f"call{len(messages)}"))
-    return text_reply("Ended.")
-
-
 def mode_text(rig: WindowRig) -> str:
     """Return the mode as read by a screen reader."""
     return rig.composer.mode_button.accessibleName()
@@ -491,6 +464,7 @@ async def test_modes_permissions_and_trust_decide_what_runs_and_is_sent(rig: Win
 
 async def _check_modes(rig: WindowRig) -> None:
     """A mode is of its session."""
+    writes = calls_for_each_message("write_file", '{"path": "f#.txt", "content": "made"}')
     async with rig.answered_by(writes, "project") as server:
         assert mode_text(rig) == "Mode: Ask first"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
@@ -526,10 +500,7 @@ def trust_dialog(rig: WindowRig) -> TrustDialog | None:
 
 async def _added(rig: WindowRig, folder: Path) -> TrustDialog:
     await rig.wiring.workspace_controller.open_folder(folder)
-    await until(lambda: trust_dialog(rig), "the question")
-    dialog = trust_dialog(rig)
-    assert dialog is not None
-    return dialog
+    return await until(lambda: trust_dialog(rig), "the question")
 
 
 async def _check_questions_come_one_after_the_other(rig: WindowRig) -> None:
@@ -581,9 +552,7 @@ async def _check_nothing_is_sent_before(rig: WindowRig) -> None:
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
 
         press(rig.chat.trust_strip, "strip_action")
-        await until(lambda: trust_dialog(rig), "the question again")
-        again = trust_dialog(rig)
-        assert again is not None
+        again = await until(lambda: trust_dialog(rig), "the question again")
         press(again, "trust")
         registry = rig.wiring.services.registry
         await until(lambda: registry.get(rig.workspace.id).trusted, "the answer saved")

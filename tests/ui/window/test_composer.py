@@ -429,11 +429,6 @@ async def _check_mentions(rig: WindowRig) -> None:
 PROMPT = "---\ndescription: Review a file\nargument-hint: FILE\n---\nReview $1 closely.\n!git status\n"
 
 
-def _titles(rig: WindowRig) -> list[str]:
-    popup = rig.composer.completer.popup
-    return [row.title for row in popup.completions] if popup is not None else []
-
-
 def _is_named(rig: WindowRig, words: str) -> bool:
     return words in rig.banner_text()
 
@@ -462,9 +457,9 @@ async def _check_models(rig: WindowRig) -> None:
     editor, label = rig.composer.editor, rig.conversation.model.label
     rig.composer.set_text("")
     QTest.keyClicks(editor, "/model ")
-    await until(lambda: _titles(rig) == [label, "demo/offline", "default"], "all models")
+    await until(lambda: titles(rig) == [label, "demo/offline", "default"], "all models")
     QTest.keyClicks(editor, "off")
-    await until(lambda: _titles(rig) == ["demo/offline"], "those with these letters")
+    await until(lambda: titles(rig) == ["demo/offline"], "those with these letters")
     QTest.keyClick(editor, Qt.Key.Key_Return)
     assert rig.composer.text() == "/model demo/offline "
     QTest.keyClick(editor, Qt.Key.Key_Return)
@@ -497,9 +492,8 @@ async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
     rig.type_message("/rename")
     await until(rig.window.top_bar.title.is_editing, "the title to type into")
     rig.type_message("/help")
-    await until(lambda: rig.window.help_windows.guide, "the guide")
-    assert rig.window.help_windows.guide is not None
-    assert rig.window.help_windows.guide.topic == "commands"
+    guide = await until(lambda: rig.window.help_windows.guide, "the guide")
+    assert guide.topic == "commands"
     rig.type_message("/clear")
     await until(lambda: rig.conversation.session.id != before, "a new session")
     assert server.bodies == []
@@ -535,10 +529,10 @@ async def _check_prompt_files(rig: WindowRig, server: ChatServer) -> None:
     _write_prompt(rig, "review.md")
     _write_prompt(rig, "large.md", "x" * (MAX_PROMPT_BYTES + 1))
     rig.type_message("/", send=False)
-    await until(lambda: _titles(rig)[:1] == ["/review"], "prompt files first")
-    assert _titles(rig)[-1] == "/large", "what can't be used comes last, with the reason"
+    await until(lambda: titles(rig)[:1] == ["/review"], "prompt files first")
+    assert titles(rig)[-1] == "/large", "what can't be used comes last, with the reason"
     rig.type_message("rev", send=False)
-    await until(lambda: _titles(rig) == ["/review"], "the command that matches")
+    await until(lambda: titles(rig) == ["/review"], "the command that matches")
     QTest.keyClick(rig.composer.editor, Qt.Key.Key_Tab)
     assert rig.composer.text() == "/review "
     await rig.run_turn("src/app.py")

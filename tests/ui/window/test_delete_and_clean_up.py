@@ -55,9 +55,7 @@ pytestmark = pytest.mark.qt_loop
 async def forget_dialog(rig: WindowRig) -> RedactDialog:
     """Return the dialog once it is open."""
     redaction = rig.wiring.redaction
-    await until(lambda: redaction.dialog, "the dialog")
-    assert redaction.dialog is not None
-    return redaction.dialog
+    return await until(lambda: redaction.dialog, "the dialog")
 
 
 def labels(dialog: QDialog) -> str:
@@ -352,9 +350,7 @@ async def _check_a_cleanup_by_hand(rig: WindowRig) -> None:
     keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
     advance_clock(keep, 2 * DAY_MS)
     rig.window.commands.clean_up.trigger()
-    await until(lambda: tidying.cleanup_dialog, "the dialog")
-    dialog = tidying.cleanup_dialog
-    assert dialog is not None
+    dialog = await until(lambda: tidying.cleanup_dialog, "the dialog")
     await until(dialog.collect_button.isEnabled, "the plan")
     assert dialog.summary.text().startswith("3 entries can be removed")
     assert dialog.entry_list.count() == 3
@@ -415,9 +411,7 @@ async def _check_very_many(rig: WindowRig) -> None:
     contents = [Content(digest_of(each), each, "grep", "a.py", "of very many", 4) for each in data]
     await rig.workspace.store.commit(Commit("old", contents=contents))
     rig.perform(TrashEntries(tuple(content.digest for content in contents)))
-    await until(QApplication.activeModalWidget, "the question")
-    dialog = QApplication.activeModalWidget()
-    assert dialog is not None
+    dialog = await until(QApplication.activeModalWidget, "the question")
     assert dialog.windowTitle() == "Move 1,001 entries to the trash?"
     press(dialog, "cancel")
     await until(lambda: not QApplication.activeModalWidget(), "its end")
@@ -465,9 +459,7 @@ async def _check_the_list(rig: WindowRig) -> None:
     await until(lambda: listed() == [CONTENTS[2].digest], "what is not in the trash")
     outputs.filter_bar.toggle(state_option("in_trash"))
     await until(lambda: set(listed()) == {content.digest for content in CONTENTS[:2]}, "what is")
-    await until(lambda: outputs.table.current_row() is not None, "a row")
-    row = outputs.table.current_row()
-    assert row is not None
+    row = await until(outputs.table.current_row, "a row")
     assert row.state == "in_trash"
     outputs.table.menu_requested.emit(outputs.mapToGlobal(outputs.rect().center()))
     (menu,) = [menu for menu in outputs.table.findChildren(QMenu) if menu.isVisible()]

@@ -30,10 +30,15 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 pytestmark = pytest.mark.qt_loop
 
 
+def _model_menu(rig: WindowRig) -> QMenu:
+    """Open the menu of the model's name."""
+    rig.composer.model_button.click()
+    return next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+
+
 async def _choose(rig: WindowRig, label: str) -> list[str]:
     """Select a model in the menu of the model's name; return the names checked before."""
-    rig.composer.model_button.click()
-    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    menu = _model_menu(rig)
     checked = [action.objectName() for action in menu.actions() if action.isChecked()]
     action = find_child(menu, QAction, f"model:{label}")
     facts = len(rig.events(ModelChosen))
@@ -48,8 +53,7 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
 
 async def _open_new_form(rig: WindowRig) -> None:
     """Add a provider from the menu of models."""
-    rig.composer.model_button.click()
-    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    menu = _model_menu(rig)
     action = find_child(menu, QAction, "page:add_provider")
     action.trigger()
     menu.close()
@@ -100,8 +104,7 @@ async def _check_a_model_of_a_session(rig: WindowRig, server: ChatServer) -> Non
     """The menu lists what there is; a choice is of its session."""
     first, button = rig.conversation.session.id, rig.composer.model_button
     assert button.toolTip().startswith("Default model for this workspace")
-    button.click()
-    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    menu = _model_menu(rig)
     words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
     assert words[:6] == [
         ("Model for this session", False),
@@ -179,8 +182,7 @@ async def _check_efforts(rig: WindowRig, server: ChatServer) -> None:
     """It is chosen by mouse and keys, and stands beside the model."""
     button = rig.composer.model_button
     assert button.text() == "large"
-    rig.composer.model_button.click()
-    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    menu = _model_menu(rig)
     names = [action.objectName() for action in menu.findChildren(QAction)]
     assert [name for name in names if name.startswith("effort:")] == [
         "effort:", "effort:default", "effort:minimal", "effort:low", "effort:high",
@@ -237,8 +239,7 @@ def _shown_role(rig: WindowRig, role: str) -> str:
 
 
 async def _choose_here(rig: WindowRig, role: str, label: str) -> str:
-    rig.composer.model_button.click()
-    menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
+    menu = _model_menu(rig)
     part = find_child(menu, QMenu, f"role:{role}")
     actions = part.actions()
     marked = next(action.text() for action in actions if action.isChecked())

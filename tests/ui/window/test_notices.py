@@ -24,10 +24,10 @@ from helix_desktop.ui.window.notifications import LONG_TURN_S, NotificationContr
 from helix_desktop.ui.window.quit import RecoverySummary, report_crash
 from tests.support.git_checkouts import git, make_checkout, needs_git
 from tests.support.manual_clock import ManualClock
-from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, api_error, text_reply
+from tests.support.model_servers.chat_server import api_error, text_reply
 from tests.support.window.buttons import find_child, press
 from tests.support.window.list_contents import workspaces_in
-from tests.support.window.window_rig import WindowRig, until
+from tests.support.window.window_rig import WindowRig, calls_for_each_message, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -109,20 +109,6 @@ class Messages(Tray):
         self.withdrawn += 1
 
 
-def asking_model(request: dict[str, object]) -> Reply:
-    """A model that runs two commands in one step for each message, then says so."""
-    messages = request["messages"]
-    assert isinstance(messages, list)
-    if messages[-1]["role"] == "user":
-        return StreamedReply(
-            *(
-                Call("run_command", f'{{"command": "sleep {at}"}}', id=f"call{len(messages)}-{at}")
-                for at in range(2)
-            )
-        )
-    return text_reply("Ended.")
-
-
 def listening(rig: WindowRig, watch: ManualClock | None = None) -> tuple[NotificationController, Messages]:
     """Record the notifications of the current workspace, in addition to the window's own."""
     messages = Messages(rig.window)
@@ -143,7 +129,8 @@ async def another_in_front(rig: WindowRig) -> QWidget:
 
 
 async def _check_an_approval(rig: WindowRig) -> None:
-    async with rig.answered_by(asking_model, "project"):
+    two_calls = calls_for_each_message("run_command", '{"command": "sleep 0"}', '{"command": "sleep 1"}')
+    async with rig.answered_by(two_calls, "project"):
         first, session_id = rig.workspace.id, rig.conversation.session.id
         _, messages = listening(rig)
         rig.type_message("Go")

@@ -38,7 +38,6 @@ from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
-    Reply,
     StreamedReply,
     Text,
     TokenCounts,
@@ -57,7 +56,7 @@ from tests.support.window.usage_checks import (
     inspector_rows,
     sidebar_item,
 )
-from tests.support.window.window_rig import WindowRig, open_window, until
+from tests.support.window.window_rig import WindowRig, calls_for_each_message, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -153,13 +152,7 @@ async def _check_the_lines_that_find_has(rig: WindowRig, digest: str) -> None:
 
 
 FILES = {"long.txt": "".join(f"line {n} of src/part_{n}.py\n" for n in range(60))}
-
-
-def reader(request: dict[str, Any]) -> Reply:
-    """Read the file, then say so."""
-    if request["messages"][-1]["role"] == "user":
-        return StreamedReply(Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}"))
-    return text_reply("Read.")
+reader = calls_for_each_message("read_file", '{"path": "long.txt"}')
 
 
 def row(rig: WindowRig, kind: str) -> WindowRow:

@@ -453,8 +453,7 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         before = rig.conversation.window.measure()[0]
         assert read_card(rig).form == "preview"
         rig.perform(ReadContent(read_card(rig).key, in_full=True))
-        await until(lambda: read_card(rig).original, "all lines of the original")
-        assert (read := read_card(rig).original) is not None
+        read = await until(lambda: read_card(rig).original, "all lines of the original")
         assert read.head_and_tail.head == LONG_FILE["long.txt"].removesuffix("\n")
         await _check_one_number(rig)
         press_action(rig.chat.view, read_card(rig), "form:full")
@@ -498,8 +497,7 @@ async def _check_one_number(rig: WindowRig) -> None:
     if isinstance(newest, FormCard):
         assert newest.after == row.tokens
         rig.perform(ReadContent(row.key))
-        await until(lambda: read_card(rig).original, "the original")
-        assert (original := read_card(rig).original) is not None
+        original = await until(lambda: read_card(rig).original, "the original")
         assert newest.before == original.tokens
     else:
         assert newest.text.endswith(f"{format_tokens(row.tokens)} tokens")

@@ -23,7 +23,7 @@ from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.kit.forms import Form
-from helix_desktop.ui.kit.intents import Find, OpenFolder
+from helix_desktop.ui.kit.intents import Find, GoToSession, OpenFolder
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
@@ -62,6 +62,7 @@ async def test_the_settings_are_entered_and_left_and_nothing_is_lost(tmp_path: P
     await _check_each_way_out(rig)
     await _check_the_page_on_return(rig)
     await _check_find(rig)
+    await _check_what_is_not_saved(rig)
     await _check_a_switch_that_is_needed(rig)
     await _check_a_search_in_any_page(rig)
     await _check_a_search_in_a_narrow_window(rig)
@@ -182,9 +183,7 @@ async def _check_the_dialogs(rig: WindowRig) -> None:
         assert settings.current_page() == "data"
         assert rig.window.focusWidget() is button
     press(settings.data, "clean_up")
-    await until(lambda: cleanup.cleanup_dialog, "the clean-up")
-    assert cleanup.cleanup_dialog is not None
-    press(cleanup.cleanup_dialog, "trash")
+    press(await until(lambda: cleanup.cleanup_dialog, "the clean-up"), "trash")
     await until(lambda: cleanup.trash_dialog, "the trash in its place")
     await _close(lambda: cleanup.trash_dialog)
     assert settings.isVisible()
@@ -196,6 +195,18 @@ async def _close(dialog_of: Callable[[], QDialog | None]) -> None:
     await until(dialog.isVisible, "the dialog on screen")
     QTest.keyClick(dialog, Qt.Key.Key_Escape)
     await until(lambda: dialog_of() is None, "the dialog closed")
+
+
+async def _check_what_is_not_saved(rig: WindowRig) -> None:
+    await rig.wiring.settings.show("providers")
+    rig.settings.providers.add()
+    for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
+        QTest.keyClicks(field, "http://127.0.0.1:9/v1")
+    await rig.wiring.settings.show("instructions")
+    rig.settings.instructions.personal.text.setPlainText("Be brief.")
+    await act(lambda: rig.window.perform(GoToSession(rig.workspace.id, rig.conversation.session.id)))
+    assert rig.window.page() == "chat", "a session was chosen"
+    assert rig.app_window.unsaved_settings() == ["Providers", "Instructions"]
 
 
 async def _check_a_turn_that_goes_on(rig: WindowRig) -> None:

@@ -73,14 +73,12 @@ class JsonNode:
 
     @property
     def size(self) -> int:
-        """Return how many members or items it holds; 0 for a value."""
         if self.bounds is not None:
             return self.bounds[1] - self.bounds[0]
         return len(_items(self.value))
 
     @property
     def text(self) -> str:
-        """Return a value as it is written in JSON; empty for what holds others."""
         match self.value:
             case Number() as number:
                 return str(number)

@@ -562,7 +562,6 @@ class PolicyPage(QWidget):
         return translate(self.form.fields[name].note)
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Say that the page is in sight: only then sessions are replayed."""
         super().showEvent(event)
         self._preparation.set_page_visible(True)
         self._session.notices.end(_PREVIEW)

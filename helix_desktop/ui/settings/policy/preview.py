@@ -218,7 +218,6 @@ class ReplayPreparation(QObject):
 
     @property
     def _long_conversation(self) -> Conversation | None:
-        """The long session on screen; None if there is none, or the page has it."""
         conversation = self._session.find_conversation()
         if self._is_page_visible or conversation is None or len(conversation.session.log) < STORED_FROM:
             return None

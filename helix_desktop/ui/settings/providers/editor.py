@@ -161,7 +161,6 @@ class ExtrasForm(QWidget):
         )
 
     def _headers(self) -> list[tuple[str, str, bool]]:
-        """Return name and value as they are sent, and whether it is secret."""
         return [(name.strip(), value.strip(), is_secret) for name, value, is_secret in self._typed_headers()]
 
     def _typed_headers(self) -> tuple[tuple[str, str, bool], ...]:
@@ -540,7 +539,6 @@ class ProviderEditor(QWidget):
         self._use.setEnabled(not has_conflict)
 
     def has_unsaved_edits(self) -> bool:
-        """Return True if what is filled in differs from what was shown or saved last."""
         return self.form().without_tests() != self._unedited.without_tests()
 
     def _show_key_state(self) -> None:

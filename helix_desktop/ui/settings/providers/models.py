@@ -538,7 +538,6 @@ class ProviderModels(QWidget):
             self.spec_form.show_model(entry, *specs, entry.name == self.default_model, invalid)
 
     def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
-        """Return what is known of a model without the user's own figures."""
         return self._spec_lookup(_with_figures(ModelEntry(name=entry.name), entry))
 
     def show_faults(self) -> bool:

@@ -142,7 +142,6 @@ class Rail(Themed, QFrame):
                 self._squares.insertWidget(place, button)
 
     def button(self, workspace_id: str) -> WorkspaceButton:
-        """Return the square of a workspace; KeyError when it is not shown."""
         return self._buttons[workspace_id]
 
     def menu_for(self, workspace_id: str) -> QMenu:

@@ -97,7 +97,6 @@ class SessionItem(msgspec.Struct, frozen=True):
 
     @property
     def tree_updated_ms(self) -> int:
-        """Return when it or a session below it changed."""
         return max(self.updated_ms, self.below_updated_ms)
 
 

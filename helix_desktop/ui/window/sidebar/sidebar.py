@@ -150,7 +150,6 @@ class Sidebar(QFrame):
         self._choose_page()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """From the search: Down goes to the list, Enter opens the first hit, Esc clears."""
         key = event.key()
         if not self.search.hasFocus():
             super().keyPressEvent(event)
