@@ -147,7 +147,7 @@ async def there_and_back(script: list[Write], folder: Path) -> None:
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(writes, max_size=8))
+@given(st.lists(writes, max_size=5))
 def test_an_exported_store_is_imported_complete(script: list[Write]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(there_and_back(script, Path(folder)))

@@ -341,7 +341,7 @@ async def store_one(data):
     return True
 
 async def come():
-    for number in range(8):
+    for number in range(5):
         while not await store_one(f"{sys.argv[3]}-{number}".encode()):
             pass
 
@@ -417,7 +417,7 @@ async def test_processes_that_come_and_go_all_connect_and_lose_nothing(tmp_path:
     outputs = await asyncio.gather(*(comer.communicate() for comer in comers))
     assert outputs == [(b"", b"")] * 3  # also no file that was left open
     store = await open_store(tmp_path, WORKSPACE)
-    assert (await store.totals()).entries == 24
+    assert (await store.totals()).entries == 15
     await store.close()
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import msgspec
 import pytest
@@ -16,32 +17,36 @@ from hypothesis import given
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
-from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import (
     HandoverTrigger,
     PlacementReason,
     RewriteKind,
     SweepReason,
-    Undone,
 )
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.text_format import title_line
 from tests.support import session_rewrites
 from tests.support.histories import SessionSimulator, conversation_with, histories
+from tests.support.interface_golden import WRITE_GOLDEN_VARIABLE
 from tests.support.store.stored_kinds import holds
 from tests.support.tables import for_each
+from tests.unit.foreign.test_readers import written
 
 FOLDER = Path(__file__).parents[2] / "golden" / "events"
+SESSIONS = (
+    "v1", "v2", "v3-intake", "v4-summaries", "v5-images", "v6-approvals", "v6-delegating", "v8-kinds",
+    "v9-accepted-model", "v26-checkpoints", "v29-handover-drafts",
+)  # fmt: skip
+"""The files that hold a session from its beginning."""
+REQUESTS = FOLDER.with_name("event_requests.json")
 # A file is written once and never again: a change that breaks one breaks users' sessions. What comes later
 # (a kind, a field) gets a file of its own.
 FILES: dict[str, list[dict[str, Any]]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("v*.json"))
 }
-RECALLED = "[Recalled from the cache: read_file notes.md, lines 3-9]\nline three\nline four"
 GOLDEN = [row for rows in FILES.values() for row in rows]
 
 
@@ -66,109 +71,49 @@ def test_every_kind_and_field_is_covered() -> None:
         assert fields - {"kind"} == {field.name for field in msgspec.structs.fields(kind)}
 
 
-def test_events_of_the_first_version_form_a_session() -> None:
-    """They can be replayed together, and reference the contents they need."""
-    log = [read(row) for row in FILES["v1"]]
+def known_of(log: list[RecordedEvent]) -> dict[str, Any]:
+    """Return the request of a log, and what else the engine knows of it."""
     transcript = Transcript(log)
-    assert transcript.title == "Fix the login"
-    assert transcript.window.handover is not None
-    assert transcript.window.masked == frozenset({7})
-    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
-    assert digests == {"a" * 64, "b" * 64, "c" * 64, "d" * 64}
+    frame = PromptFrame(ModelInfo("openai", "gpt", images=True), "You are an agent.")
+    request = project(transcript, PROFILES["balanced"], frame).request
+    rewrites = transcript.rewrites
+    known = {
+        "messages": [
+            [
+                message.role,
+                message.text,
+                [call.id for call in message.calls],
+                [it.digest for it in message.images],
+            ]
+            for message in request.messages
+        ],
+        "digests": sorted({digest for recorded in log for digest in digests_in(recorded.event)}),
+        "names": [transcript.title, transcript.mode, transcript.announced_mode, transcript.model_role],
+        "spent": [transcript.spending.tokens, round(transcript.spending.cost, 9)],
+        "budgets": [transcript.budget, transcript.warned_budget],
+        "policy": transcript.session_policy,
+        "queued": [[seq, it.text, it.steer] for seq, it in transcript.queued_messages.items()],
+        "open": [sorted(transcript.pending_outputs), sorted(transcript.subagent_sessions)],
+        "rewrites": [sorted(rewrites.handovers), sorted(rewrites.undone), sorted(rewrites.pinned)],
+        "forms": [[seq, form.form, form.asked] for seq, form in rewrites.chosen_forms.items()],
+        "checkpoints": sorted(transcript.checkpoints),
+        "models": [transcript.chosen_model, transcript.accepted_model],
+    }
+    return cast("dict[str, Any]", json.loads(msgspec.json.encode(known)))
 
 
-def test_events_of_the_second_version_form_a_session() -> None:
-    """Folds, observations, pins and forms come back unchanged."""
-    log = [read(row) for row in FILES["v2"]]
-    transcript = Transcript(log)
-    (cover,) = transcript.window.covers
-    assert (cover.seq, cover.after, cover.upto) == (17, 0, 10)
-    assert transcript.window.masked == frozenset({3, 5})
-    assert transcript.rewrites.chosen_forms[5].form == "preview"
-    assert transcript.rewrites.pinned == frozenset()
-    assert transcript.rewrites.undone.keys() == {19}
-    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
-    assert digests == {number * 64 for number in "123456"}
+def test_a_stored_log_gives_the_request_that_it_always_gave() -> None:
+    """Byte for byte, as when `HELIX_WRITE_GOLDEN=1 pytest` on this file wrote it last."""
+    now = {name: known_of(list(map(read, FILES[name]))) for name in SESSIONS}
+    if os.environ.get(WRITE_GOLDEN_VARIABLE):
+        REQUESTS.write_text(written(now, 3) + "\n", encoding="utf-8")
+    assert now == json.loads(REQUESTS.read_text(encoding="utf-8"))
 
 
 def test_a_deferred_output_is_known_until_its_call_is_answered() -> None:
     """A log that ends between output and decision still has the call's answer."""
     log = [read(row) for row in FILES["v3-intake"]]
     assert set(Transcript(log[:5]).pending_outputs) == {"call_1", "call_2"}
-    transcript = Transcript(log)
-    assert set(transcript.pending_outputs) == {"call_2"}
-    assert transcript.rewrites.chosen_forms[6].asked == "line numbers"
-    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
-    assert digests == {"7" * 64, "8" * 64}
-
-
-def test_summaries_record_their_origin() -> None:
-    """Observations, and a handover that a user edited, come back unchanged."""
-    log = [read(row) for row in FILES["v4-summaries"]]
-    transcript = Transcript(log)
-    assert transcript.window.handover is not None
-    frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
-    text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
-    assert "- The parser drops the last line [e3]\n" in text
-    assert "- Ask Ann\n" in text  # the user's own words are not marked as unsupported
-    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
-    assert digests == {"d" * 64, "e" * 64}
-
-
-def test_images_and_their_substitutes_come_back() -> None:
-    """An image in a tool's answer is sent; the user's is text and hash until that is undone."""
-    log = [read(row) for row in FILES["v5-images"]]
-    transcript = Transcript(log)
-    frame = PromptFrame(ModelInfo("openai", "gpt", images=True), "You are an agent.")
-    _, user_message, _, answer = project(transcript, PROFILES["balanced"], frame).request.messages
-    assert user_message.images == ()
-    assert user_message.text.startswith(
-        "What is wrong here?\n\n[Image left out: shot.png, PNG image, 1000 × 700 pixels"
-    )
-    assert [image.digest for image in answer.images] == ["9" * 64]
-    transcript.apply(RecordedEvent(6, log[-1].at, Undone(5)))
-    _, user_message, _, _ = project(transcript, PROFILES["balanced"], frame).request.messages
-    assert user_message.text.endswith("[Image: shot.png]")
-    assert [(image.digest, image.tokens) for image in user_message.images] == [("f" * 64, 933)]
-    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
-    assert digests == {"f" * 64, "9" * 64}
-
-
-def test_approvals_and_their_modes_come_back() -> None:
-    """The mode is the session's, its note is before the user's text, answers keep their text."""
-    log = [read(row) for row in FILES["v6-approvals"]]
-    transcript = Transcript(log)
-    assert (transcript.mode, transcript.announced_mode) == ("plan", "plan")
-    frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
-    text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
-    assert text == "[Mode: plan] Only read and search from now on.\n\nRemove the old parser."
-    approvals = [recorded.event for recorded in log if isinstance(recorded.event, ApprovalGiven)]
-    assert [(approval.decision, approval.mode, approval.words, approval.saved) for approval in approvals] == [
-        ("deny", "plan", "", ""),
-        ("session", "", "", "Run: make test"),
-        ("deny", "", "Not to main.", "Never: run: git push"),
-    ]
-
-
-def test_subagents_steering_and_costs_come_back() -> None:
-    """A subagent's own limits, the queue's order, the call that started a subagent, and every cost."""
-    log = [read(row) for row in FILES["v6-delegating"]]
-    assert Transcript(log[:8]).subagent_sessions == {"call_1": "fedcba9876543210fedcba9876543210"}
-    transcript = Transcript(log)
-    assert (transcript.model_role, transcript.session_policy) == (
-        "fast",
-        msgspec.structs.replace(PROFILES["lean"], protect_steps=4),
-    )
-    assert [(seq, message.text, message.steer) for seq, message in transcript.queued_messages.items()] == [
-        (6, "And go out", True),
-        (5, "Then mend them", False),
-    ]
-    assert transcript.messages.turns == 1, "a message that steered a turn began none"
-    assert (transcript.budget, transcript.warned_budget) == (Budget(50_000, 2.5), Budget(50_000, 2.5))
-    assert transcript.spending.tokens == 1_100 + 200 + 300 + 5_000 + 6_000 + 7_000 + 8_000
-    assert transcript.spending.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)
-    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
-    assert digests == {"a" * 64, "b" * 64, "c" * 64}
 
 
 @for_each(
@@ -205,18 +150,6 @@ def test_an_unknown_text_is_refused() -> None:
     row = next(row for row in GOLDEN if row["event"]["kind"] == "sweep-made")
     with pytest.raises(msgspec.ValidationError):
         read({**row, "event": {**row["event"], "reason": "85 %"}})
-
-
-def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_unchanged() -> None:
-    """The window is the one that the first version showed of its session."""
-    log = [read(row) for row in FILES["v1"]]
-    frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
-    texts = [
-        message.text for message in project(Transcript(log), PROFILES["balanced"], frame).request.messages
-    ]
-    assert len(texts) == 4  # the prompt, the summary, two messages of the user
-    assert texts[1].startswith("[Conversation History Summary]")
-    assert texts[2:] == ["Hello", "And the tests, please.\n\n" + RECALLED]
 
 
 def test_an_unknown_field_is_ignored() -> None:
