@@ -17,6 +17,8 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionArchived, SessionPinned, SessionStarted
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit
+from helix_desktop.store.contents import holds_content
+from helix_desktop.store.kinds import ROWS, RowDamaged, session_and_seq
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import open_files
 from helix_desktop.system.task_scope import TaskScope
@@ -34,18 +36,22 @@ from tests.support.store.damage import (
     compact_tables,
     compare_store,
     damage_and_compare,
+    damage_file,
     database_files,
     write_commits,
 )
 
+TORTURE = "HELIX_TORTURE" in os.environ  # set by tests/torture/damage.py
+COMMITS = 60 if TORTURE else 16
+
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
-    """A closed store of 32 commits, half of them in tables."""
+    """A closed store, half of its commits in tables."""
     folder, expected = tmp_path_factory.mktemp("original") / "store", ExpectedState()
-    asyncio.run(write_commits(folder, expected, 16, 1))
+    asyncio.run(write_commits(folder, expected, COMMITS, 1))
     compact_tables(folder)
-    asyncio.run(write_commits(folder, expected, 16, 2))
+    asyncio.run(write_commits(folder, expected, COMMITS, 2))
     return folder, expected
 
 
@@ -179,18 +185,57 @@ async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
         check_reported(store.health.report, missing)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(300 if TORTURE else 10))
 async def test_damaged_bytes_are_reported_and_never_returned(
     tmp_path: Path, expected: ExpectedState, seed: int
 ) -> None:
     await damage_and_compare(tmp_path / "store", expected, random.Random(seed))
 
 
-ROWS = ["!last", "!totals", "R", "b", "e", "h", "m", "p", "r", "t"]
+@pytest.mark.usefixtures("expected")
+@pytest.mark.parametrize("seed", range(60 if TORTURE else 2))
+async def test_repair_recovers_no_less_than_leveldbs_own(tmp_path: Path, seed: int) -> None:
+    damage_file(tmp_path / "store", random.Random(f"repair {seed}"))
+    shutil.copytree(tmp_path / "store", tmp_path / "repaired")
+    plyvel.repair_db(str(tmp_path / "repaired" / "db"))
+    theirs = sound_rows(tmp_path / "repaired" / "db")
+    (tmp_path / "store" / "doubt").write_text("Asked for", encoding="utf-8")
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
+    await store.close()
+    ours = sound_rows(tmp_path / "store" / "db")
+    assert theirs[0] <= ours[0]
+    for session_id, log in theirs[1].items():
+        assert unbroken(log) <= unbroken(ours[1].get(session_id, [])), session_id
+
+
+def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
+    """Return the contents in one row, and the events by session, that match what was written."""
+    contents: set[bytes] = set()
+    logs: dict[str, list[int]] = {}
+    opened = plyvel.DB(str(db), compression=None)
+    for key, row in opened.iterator():
+        try:
+            if key[:1] == b"b" and holds_content(key, row):
+                contents.add(key)
+            elif key[:1] == b"e":
+                event = ROWS.event.decode(key, row)
+                logs.setdefault(session_and_seq(key)[0], []).append(event.seq)
+        except RowDamaged:
+            continue
+    opened.close()
+    return contents, logs
+
+
+def unbroken(log: list[int]) -> int:
+    """Return how many events a log has without a gap, from the first on."""
+    return next((number for number, seq in enumerate(log) if seq != number + 1), len(log))
+
+
+KINDS = ["!last", "!totals", "R", "b", "e", "h", "m", "p", "r", "t"]
 
 
 @pytest.mark.parametrize("how", ["deleted", "flipped"])
-@pytest.mark.parametrize("kind", ROWS)
+@pytest.mark.parametrize("kind", KINDS)
 async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_open_repairs_it(
     tmp_path: Path, expected: ExpectedState, kind: str, how: str
 ) -> None:
