@@ -24,8 +24,7 @@ from helix_desktop.agent.session import (
     SpendRequestsChanged,
 )
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.session_titles import SessionTitles
-from helix_desktop.agent.side_questions import SideQuestions
+from helix_desktop.agent.side_requests import SessionTitles, SideQuestions
 from helix_desktop.agent.subagents import DelegatingTools, SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import (
     ApprovalService,

@@ -33,7 +33,7 @@ from helix_desktop.domain.slash_command import SLASH, PromptSource, parse_slash_
 from helix_desktop.domain.translatable_text import TextContext, change_facts
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.attached_paths import attach_path
+from helix_desktop.services.message_files import attach_path
 from helix_desktop.system.exit_codes import FAILED, INCOMPLETE
 from helix_desktop.words.answer_ends import mcp_failed_text
 from helix_desktop.words.file_changes import auto_run_texts

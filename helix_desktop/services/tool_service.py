@@ -19,8 +19,8 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.providers.http import fetch_page
-from helix_desktop.services.file_mentions import FileIndex
 from helix_desktop.services.instructions import INSTRUCTIONS_FILE
+from helix_desktop.services.message_files import FileIndex
 from helix_desktop.services.samples import with_sample_python
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RegexLineSearch

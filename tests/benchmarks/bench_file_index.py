@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from helix_desktop.services.file_mentions import FileIndex
+from helix_desktop.services.message_files import FileIndex
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail

@@ -38,7 +38,7 @@ from helix_desktop.domain.store import AGENT_KINDS, EntryFilter
 from helix_desktop.domain.text_format import one_line
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.file_mentions import FileIndex, MentionedFiles
+from helix_desktop.services.message_files import FileIndex, MentionedFiles
 from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.services.provider_changes import DEMO_LABEL
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries

@@ -24,7 +24,7 @@ from helix_desktop.domain.slash_command import SlashInput
 from helix_desktop.domain.store import Draft
 from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.services.attached_paths import attach_folder, attach_path
+from helix_desktop.services.message_files import attach_folder, attach_path
 from helix_desktop.ui.chat.composer.attachment_chips import (
     AttachFiles,
     AttachText,

@@ -96,7 +96,6 @@ class Assistant:
 
 
 def words(subject: str, count: int) -> str:
-    """Return so many words about something, of about five tokens each."""
     return " ".join(f"{subject} says word{n * 7 % 97}" for n in range(count))
 
 
@@ -113,7 +112,6 @@ def write_files(root: Path, lines: int = 140) -> None:
 
 
 async def run_turns(rig: LoopRig, turns: int) -> None:
-    """Run so many turns, each with what it left to be done in the background."""
     for number in range(turns):
         assert (await rig.conversation.run(ask(number))).how == "done"
         await rig.conversation.wait_for_background_work()

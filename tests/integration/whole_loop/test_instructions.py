@@ -76,7 +76,6 @@ def system_of(request: dict[str, Any]) -> str:
 
 
 def rows_of(conversation: Conversation, *kinds: str) -> list[WindowItem]:
-    """Return the inspector's rows of these kinds."""
     return [row for row in conversation.window.items() if row.kind in kinds]
 
 

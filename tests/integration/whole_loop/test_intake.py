@@ -75,7 +75,6 @@ class FormChoosingModel:
 
 
 def stored_forms(rig: LoopRig) -> list[tuple[str, str]]:
-    """Form and chooser of each file as it was read."""
     forms = {
         event.target: (event.form, event.chosen)
         for event in rig.events(ToolAnswered)

@@ -168,7 +168,6 @@ SOON = msgspec.structs.replace(
 
 
 def play(request: dict[str, Any]) -> Reply:
-    """Read the file that a message names, then answer."""
     newest = request["messages"][-1]
     if newest["role"] == "tool":
         return text_reply("Read.")

@@ -60,7 +60,6 @@ FINAL: dict[str, tuple[Reply, str, str]] = {
 
 
 async def begin_well(rig: LoopRig) -> None:
-    """A file to read."""
     (rig.root / "a.txt").write_text("alpha\n" * 50)
 
 

@@ -39,7 +39,6 @@ async def two_turns() -> AgentRig:
 
 
 async def continue_on(rig: AgentRig, conversation: Conversation) -> None:
-    """Let the rig work on another conversation, until that is idle."""
     rig.switch_to(conversation)
     await rig.wait_until_idle()
 
@@ -93,15 +92,6 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
         assert branch.session.transcript.branch.parent == rig.workspace.conversations[0].session.id
         parent, message, former = branch.session, rig.seqs(UserSpoke)[1], text
     assert [entry.event.text for entry in parent.log if isinstance(entry.event, UserSpoke)][1] == text
-
-
-async def test_the_edited_first_message_titles_the_branch() -> None:
-    rig = await two_turns()
-    branch = await rig.workspace.branches.open_for_edit(rig.conversation.session.id, rig.seqs(UserSpoke)[0])
-    await branch.send("Other.")
-    await continue_on(rig, branch)
-    assert branch.session.transcript.title == "Other."
-    assert rig.workspace.conversations[0].session.transcript.title == "First."
 
 
 @pytest.mark.parametrize("of", [UserSpoke, ToolAnswered, AssistantSpoke])

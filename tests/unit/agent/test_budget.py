@@ -46,7 +46,6 @@ def costing(reply: ScriptedReply, input_tokens: int, output_tokens: int, cached:
 
 
 def working(each: int) -> Script:
-    """Return a model that calls forever, each call of `each` tokens in and out."""
     numbers = iter(range(1_000))
     return lambda _: costing(tool_call_reply(("say", {}), id_prefix=f"s{next(numbers)}-"), each - 10, 10)
 
@@ -396,15 +395,6 @@ async def test_a_spent_budget_stops_background_work_and_says_so_once() -> None:
     assert len(rig.model.observation_requests) == 1
 
 
-async def test_a_budget_in_money_has_room_for_what_has_no_price() -> None:
-    """As for the steps themselves, which it does not stop either."""
-    rig, _ = await begin_with(script=thinking_script(12), info=UNPRICED, policy=NO_SWEEP)
-    await rig.conversation.budget.set_limit(Budget(cost=5.0))
-    await rig.run_and_wait("Think.")
-    assert rig.model.summary_requests
-    assert rig.updates_of(ErrorRaised) == []
-
-
 async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
     """However little they read, and whatever the policy says: nothing is sent before the answer."""
     rig = await unobserved_session(ask_above=10**6)
@@ -423,13 +413,6 @@ async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
     await rig.wait_until_idle()
     assert len(rig.model.observation_requests) == noted + 1
     assert rig.conversation.spend_requests == ()
-
-
-async def test_the_demo_model_never_asks() -> None:
-    """It sends nothing anywhere."""
-    rig = await fill_window(msgspec.structs.replace(PRICED_INPUT, demo=True))
-    assert rig.conversation.spend_requests == ()
-    assert rig.model.summary_requests
 
 
 @pytest.mark.parametrize(

@@ -231,8 +231,6 @@ async def test_an_attempt_that_broke_off_is_counted_once_although_a_kill_follows
 
 
 class WatchedStore(GatedStore):
-    """A store that says when it has saved outputs."""
-
     def __init__(self) -> None:
         super().__init__()
         self.has_outputs = asyncio.Event()

@@ -192,7 +192,6 @@ class QueueMachine(RuleBasedStateMachine):
         self.withdrawn: set[str] = set()
 
     def do(self, work: Coroutine[Any, Any, object]) -> None:
-        """Run one action on the loop of this session."""
         self.runner.run(work)
 
     def reply(self, request: ModelRequest) -> ScriptedReply:
@@ -206,7 +205,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """Start an empty session."""
         self.rig = AgentRig(ScriptedModel(self.reply), SWEEPING)
         self.do(self.rig.begin())
 
@@ -261,7 +259,6 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule()
     def restart(self) -> None:
-        """Crash the app, and restore what was stored."""
         self.do(self._restart())
 
     async def _restart(self) -> None:

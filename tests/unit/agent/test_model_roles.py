@@ -44,7 +44,6 @@ async def rig_with(approver: FixedApprover | None = None, model: ScriptedModel |
 
 
 async def send(rig: AgentRig, text: str, *images: bytes) -> None:
-    """Send a message with images, and wait for the turn's end."""
     attached: list[Attachment] = []
     for number, data in enumerate(images):
         name = "bad.png" if data == BAD else f"good{number}.png"

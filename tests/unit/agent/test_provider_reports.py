@@ -56,7 +56,6 @@ def factor_of(conversation: Conversation) -> float:
 
 
 def shown_source(conversation: Conversation) -> str:
-    """Return where the gauge says that its number comes from."""
     return gauge_source_text(conversation.window.measure()[1])
 
 

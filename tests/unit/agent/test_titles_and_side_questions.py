@@ -8,8 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.session import SideQuestionProgress
-from helix_desktop.agent.session_titles import clean_title
-from helix_desktop.agent.side_questions import STILL_RUNNING
+from helix_desktop.agent.side_requests import STILL_RUNNING, clean_title
 from helix_desktop.domain.cost import Budget, tokens_by_purpose
 from helix_desktop.domain.errors import (
     BudgetExhausted,
@@ -48,7 +47,6 @@ async def rig_with(info: ModelInfo | None = None) -> AgentRig:
 
 
 async def ended(rig: AgentRig, text: str = "Fix the ports, please.") -> None:
-    """Run a turn, and wait for all that follows it."""
     await rig.conversation.run(text)
     await rig.conversation.session.drain()
     await rig.wait_until(lambda: not [task for task in asyncio.all_tasks() if "title" in task.get_name()])

@@ -217,7 +217,6 @@ STOPPED = TurnEnded("stopped")
 
 
 async def check_continues(rig: AgentRig, ended: TurnEnded = STOPPED) -> None:
-    """Check that the state is intact and a further turn works."""
     assert not rig.conversation.is_running
     assert rig.events(TurnEnded)[-1] == ended
     await rig.assert_consistent()

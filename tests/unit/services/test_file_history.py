@@ -58,7 +58,6 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 async def complete(history: WorkspaceFileHistory) -> None:
-    """Wait until everything is copied."""
     changed = asyncio.Event()
     history.listen(changed.set)
     async with asyncio.timeout(300):

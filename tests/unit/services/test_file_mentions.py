@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from helix_desktop.services.attached_paths import MAX_LISTED, list_folder
-from helix_desktop.services.file_mentions import FileIndex
+from helix_desktop.services.message_files import MAX_LISTED, FileIndex, list_folder
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail
 

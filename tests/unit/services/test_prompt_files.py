@@ -27,21 +27,18 @@ class Prompts:
         self.files = PromptFiles(self.user, self.registry, open_jail)
 
     def write(self, path: str, content: bytes = b"Text", folder: Path | None = None) -> Path:
-        """Write a file below the workspace's folder, or another one."""
         place = (folder or self.root) / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content)
         return place
 
     async def reasons(self) -> dict[str, str]:
-        """Return why files cannot be used, by their paths."""
         catalog = await self.files.read(self.id)
         return {file.path: file.why for file in catalog.unusable}
 
 
 @pytest.fixture
 def prompts(tmp_path: Path) -> Prompts:
-    """A trusted workspace without prompt files."""
     return Prompts(tmp_path)
 
 

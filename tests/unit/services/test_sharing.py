@@ -52,7 +52,6 @@ class _Tags(HTMLParser):
 
 
 async def shared(suffix: str, *events: Event, upto: int = 0) -> SharedText:
-    """Return a document of a session with these events."""
     store = MemoryStore()
     recorded = [RecordedEvent(seq, START_MS, event) for seq, event in enumerate(events, 1)]
     await store.commit(Commit("s", recorded, [STORED], summary=make_summary("s", title=f"About {KEY}")))

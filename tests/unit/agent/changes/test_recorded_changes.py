@@ -127,51 +127,44 @@ async def test_before_a_call_only_those_of_its_own_files_are_named_that_are_not_
     assert uncovered_line(of_edit) == "Can't be undone in b.txt"
 
 
-async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() -> None:
-    rig = await started(
-        [("ask", {"kind": "command", "confined": True, "subject": subject})
-         for subject in ("pytest -q", "rm logs/a.log", "rm a.txt")]
-    )  # fmt: skip
+def command(subject: str) -> tuple[str, dict[str, Any]]:
+    return "ask", {"kind": "command", "confined": True, "subject": subject}
+
+
+async def in_mode_auto(rig: ChangesRig) -> UncoveredPlace:
+    """Set the mode, in a workspace of which all but one folder is covered; return that."""
     place = UncoveredPlace("logs", "ignored", is_folder=True)
     rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
     await rig.conversation.set_mode("auto")
+    return place
+
+
+def asked(rig: ChangesRig) -> list[tuple[str, tuple[UncoveredPlace, ...]]]:
+    return [(update.ask.subject, update.ask.data_loss) for update in rig.updates_of(ApprovalRequested)]
+
+
+async def test_mode_auto_asks_before_a_command_destroys_what_is_not_covered() -> None:
+    rig = await started([command("pytest -q"), command("rm logs/a.log"), command("rm a.txt")])
+    await in_mode_auto(rig)
     await rig.run()
-    asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
-    assert [(ask.subject, ask.data_loss) for ask in asks] == [
-        ("rm logs/a.log", (UncoveredPlace("logs/a.log", "ignored"),))
-    ]
+    assert asked(rig) == [("rm logs/a.log", (UncoveredPlace("logs/a.log", "ignored"),))]
 
 
 async def test_mode_auto_reads_a_script_that_a_call_of_the_session_wrote() -> None:
+    """Also one of the same answer: it was decided on before the script was there, and ran unasked."""
     rig = await started(
         [writes(run_sh="pytest -q\nrm -rf logs\n", tool_sh="rm -rf build\n")],
-        [("ask", {"kind": "command", "confined": True, "subject": subject})
-         for subject in ("bash run.sh", "bash tool.sh", "bash other.sh")],
-    )  # fmt: skip
+        [command("bash run.sh"), command("bash tool.sh"), command("bash other.sh")],
+    )
     rig.files.write("other.sh", b"rm -rf logs")
-    place = UncoveredPlace("logs", "ignored", is_folder=True)
-    rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
     await rig.run()
-    await rig.conversation.set_mode("auto")
+    place = await in_mode_auto(rig)
     await rig.run()
-    asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
-    assert [ask.subject for ask in asks if ask.subject.startswith("bash")] == ["bash run.sh"]
-
-
-async def test_mode_auto_reads_a_script_that_an_earlier_call_of_the_same_answer_wrote() -> None:
-    """It was decided on before the script was there, and ran without a question."""
-    run = ("ask", {"kind": "command", "confined": True, "subject": "bash run.sh"})
-    rig = await started()
-    reply = tool_call_reply(writes(run_sh="rm -rf logs\n"), run)
+    reply = tool_call_reply(writes(new_sh="rm -rf logs\n"), command("bash new.sh"), id_prefix="n")
     rig.model.script = replies_in_order(reply, text_reply("Done."))
-    place = UncoveredPlace("logs", "ignored", is_folder=True)
-    rig.history.coverage = FileCoverage(places=(place,), uncovered=1, is_complete=True)
-    await rig.conversation.set_mode("auto")
     await rig.run()
-    asks = [update.ask for update in rig.updates_of(ApprovalRequested)]
-    assert [(ask.subject, ask.data_loss) for ask in asks if ask.subject.startswith("bash")] == [
-        ("bash run.sh", (place,))
-    ]
+    scripts = [ask for ask in asked(rig) if ask[0].startswith("bash")]
+    assert scripts == [("bash run.sh", (place,)), ("bash new.sh", (place,))]
 
 
 REFUSED = "Nothing was written: a.txt changed on disk since you last saw it."
@@ -399,7 +392,6 @@ async def redo(rig: ChangesRig, call: int = -1) -> None:
 
 
 async def begin_turn(rig: ChangesRig) -> None:
-    """Begin a turn, up to the call that waits."""
     await rig.conversation.send("Go.")
     await asyncio.wait_for(rig.tools.started.wait(), 60)
 

@@ -121,16 +121,6 @@ async def test_a_reverted_turn_reads_so_until_it_is_redone_and_again_when_that_i
     assert first in rewind.capture_ids
 
 
-async def test_a_rewind_leaves_what_the_user_changed_and_what_was_before_the_event() -> None:
-    rig = await started([writes(a_txt="1\n")], [writes(b_txt="2\n"), writes(c_txt="c\n")])
-    rig.files.write("user.txt", b"mine\n")
-    changes = await changes_in(rig)
-    seq = changes.captures[1].turn_seq
-    plan = await changes_of(rig).plan_rewind(rig.conversation.session.id, seq)
-    assert [(file.path, file.status) for file in plan.files] == [("b.txt", "ready"), ("c.txt", "ready")]
-    assert plan.scope == "rewind"
-
-
 async def test_accepted_files_are_open_again_when_they_change() -> None:
     rig = await started([writes(a_txt="1\n", b_txt="2\n")], [writes(a_txt="3\n")])
     session_id = rig.conversation.session.id

@@ -11,7 +11,7 @@ from helix_desktop.agent.session import CompactionProgress, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import CompactionRefused
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -66,7 +66,6 @@ async def rig_with(
 
 
 async def run_turns(rig: AgentRig, count: int, text: str = "Think. Never touch main.") -> None:
-    """Run so many turns, a minute apart, and let end what they began."""
     for _ in range(count):
         assert (await rig.conversation.run(text)).how == "done"
         await rig.wait_until_idle()
@@ -112,21 +111,6 @@ async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
     assert "user: The second part." in second
     (first_seq, _), (_, updated) = checkpoints(rig).items()
     assert updated.handover.checkpoint == first_seq
-
-
-async def test_one_is_written_beside_a_long_turn() -> None:
-    """Its steps go on while the model writes, and a second one is not begun meanwhile."""
-    gate = asyncio.Event()
-    rig = await rig_with(script=thinking_turns(9), summary=lambda _: [gate, *text_reply(SUMMARY)])
-    assert (await rig.conversation.run("Think.")).how == "done"
-    assert len(rig.events(AssistantSpoke)) == 10
-    await rig.wait_until(lambda: rig.model.summary_requests)  # its record is made in a thread
-    assert len(rig.model.summary_requests) == 1
-    assert not checkpoints(rig)
-    gate.set()
-    await rig.conversation.checkpoints.wait()
-    (prepared,) = checkpoints(rig).values()
-    assert prepared.handover.upto < rig.conversation.session.transcript.messages.items[-1].seq
 
 
 def parallel_calls(request: ModelRequest) -> ScriptedReply:

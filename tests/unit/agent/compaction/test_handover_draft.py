@@ -18,7 +18,6 @@ from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import Bullet, HandoverFailed, HandoverMade
-from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.handover_rig import MANUAL_ONLY, ready_conversation, working
 from tests.support.scripted_model import (
@@ -223,20 +222,6 @@ async def test_nothing_to_draft() -> None:
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await conversation.handovers.writer.draft()
     assert rig.model.summary_requests == []
-
-
-async def test_on_request_a_small_part_of_a_large_window_is_compacted() -> None:
-    """What is freed is measured against what is used: the user need not fill the window first."""
-    model = ScriptedModel(thinking_script(9), ModelInfo("test", "scripted", window=200_000, reserve=400))
-    rig = AgentRig(model, MANUAL_ONLY)
-    conversation = await rig.begin()
-    await rig.say("Think.", "And now?")
-    gauge = conversation.window.measure()[1]
-    assert gauge.share < MANUAL_ONLY.handover_least_gain
-    draft = await conversation.handovers.writer.draft()
-    await conversation.handovers.writer.commit(draft)
-    (handover,) = rig.events(HandoverMade)
-    assert handover.after < 0.9 * handover.before
 
 
 async def test_an_edited_draft_is_checked_again() -> None:

@@ -100,8 +100,6 @@ def read(text: str) -> str:
 
 
 class SummarizerRig:
-    """A summarizer over scripted models."""
-
     def __init__(
         self, main: ScriptedModel, *others: ScriptedModel, summary: ScriptedModel | None = None
     ) -> None:
@@ -383,7 +381,6 @@ async def writing(progress: Progress) -> tuple[AgentRig, int]:
 
 
 async def until_written(rig: AgentRig, progress: Progress) -> None:
-    """Wait for the first words of the summary."""
     await rig.wait_until(lambda: any("- The" in update.text for update in rig.updates_of(progress)))
 
 
@@ -422,7 +419,6 @@ async def test_on_a_full_disk_the_cost_is_recorded_once_there_is_room() -> None:
 
 
 def check_texts(error: StoreWriteFailed | ErrorRaised) -> None:
-    """Assert that an error states what, why and what to do."""
     assert "The conversation is unchanged" in error.what
     assert "Nothing was stored" in error.why
     assert "Free up disk space" in error.fix
@@ -467,7 +463,6 @@ class CanaryTools(ScriptedTools):
     """Tools that write a file, and run a command that fails."""
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Return the output that the call's arguments hold."""
         arguments = json.loads(call.arguments)
         failed = call.name == "run_command"
         return ToolResult(
@@ -512,7 +507,6 @@ def drops(request: ModelRequest) -> list[str]:
 
 
 def invents(request: ModelRequest) -> list[str]:
-    """Say what never happened."""
     source = user_entry(request)
     return [f"- src/invented_{n}.py was deleted; commit abcdef{n}0 is deployed [{source}]" for n in range(9)]
 
@@ -524,7 +518,6 @@ def reverses(request: ModelRequest) -> list[str]:
 
 
 def empties(_: ModelRequest) -> list[str]:
-    """Say nothing."""
     return ["- None"]
 
 

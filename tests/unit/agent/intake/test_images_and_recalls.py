@@ -37,8 +37,6 @@ SHOT = png(64, 48)
 
 
 class ImageTools(ScriptedTools):
-    """Tools of which `say` shows an image."""
-
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         image = identify_image(SHOT, digest_of(SHOT), "shot.png")
         assert image is not None
@@ -256,7 +254,6 @@ OUTPUT = b"one\x0cpage\n\nthree words here\n"
 
 
 async def rig_with_output() -> AgentRig:
-    """Store an output of three lines."""
     rig, _ = await begin_with(script=thinking_script(1))
     tokens = await rig.workspace.contents.count_tokens(OUTPUT.decode())
     content = Content(digest_of(OUTPUT), OUTPUT, "search_text", "words in .", "one", tokens)

@@ -25,7 +25,6 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
-from helix_desktop.domain.tools import ToolResult
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large_output
@@ -57,7 +56,6 @@ async def a_session(policy: ContextPolicy = POLICY, steps: int = 0, info: ModelI
 
 
 def seq_of(rig: IntakeRig, name: str) -> int:
-    """Return the sequence number of a tool's output."""
     log = rig.conversation.session.log
     return next(
         recorded.seq
@@ -67,7 +65,6 @@ def seq_of(rig: IntakeRig, name: str) -> int:
 
 
 def shown_text(rig: IntakeRig, name: str = "big") -> str:
-    """Return the output as the window shows it now."""
     request = rig.conversation.window.measure()[0].request
     return next(
         message.text for message in request.messages if message.role == "tool" and message.name == name
@@ -75,7 +72,6 @@ def shown_text(rig: IntakeRig, name: str = "big") -> str:
 
 
 def tokens_of(rig: IntakeRig, name: str = "big") -> int:
-    """Return its tokens, as the inspector shows them."""
     return next(row.tokens for row in rig.conversation.window.items() if row.seq == seq_of(rig, name))
 
 
@@ -134,24 +130,6 @@ async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> No
     choice_seq = rig.seqs(FormChosen)[0]
     await rig.conversation.window.undo(choice_seq)
     assert shown_text(rig) == marker
-
-
-async def test_a_full_output_gets_a_smaller_form() -> None:
-    """Also one that the agent recalled."""
-    rig = IntakeRig(msgspec.structs.replace(POLICY, intake_above=5_000, preview_above=0.8))
-    data = rig.set_output("big", large_output("big"))
-    rig.script_calls("big")
-    await rig.run_first()
-    assert shown_text(rig) == large_output("big")
-    await rig.conversation.window.choose_form(seq_of(rig, "big"), "preview")
-    assert tokens_of(rig) <= POLICY.preview_tokens + 4
-    rig.output_tools.results["recall"] = ToolResult(
-        data, recalled=rig.tool_answers[0].digest, model_text="a page of it"
-    )
-    rig.script_calls("recall")
-    await rig.conversation.run("Recall it.")
-    await rig.conversation.window.choose_form(seq_of(rig, "recall"), "full")
-    assert shown_text(rig, "recall") == large_output("big")
 
 
 async def test_choosing_the_current_form_records_nothing() -> None:
@@ -288,7 +266,6 @@ def extractor(
 
 
 def output(tokens: int) -> OutputSource:
-    """Return an output of about so many words, in lines."""
     text = "".join(f"row {number} of many\n" for number in range(tokens // 4))
     return OutputSource(text, tokens, digest_of(text.encode()), "say", "rows")
 

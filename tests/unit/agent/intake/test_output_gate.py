@@ -209,18 +209,6 @@ async def test_the_costs_of_questions_and_extracts_are_recorded() -> None:
     assert three_.intake_tokens == 0
 
 
-async def test_a_question_answered_by_a_call_is_paid_for_too() -> None:
-    """As the provider reports; every output stays a preview."""
-    rig = three_large_outputs("")
-    rig.model.question_script = lambda _: [
-        ModelResponse("", (ToolCall("q1", "say", "{}"),), usage=Usage(2_057, 13, 40), stop="calls")
-    ]
-    await rig.run_first()
-    first = rig.tool_answers[0]
-    assert (first.form, first.chosen) == ("preview", "rule")
-    assert (first.intake_tokens, first.intake_cached, first.intake_estimated) == (2_070, 40, False)
-
-
 async def test_an_unreported_question_costs_what_the_provider_has_not_cached() -> None:
     """It begins as the request before it did, whose price for cached input counts."""
     rig = three_large_outputs("1: preview\n2: preview\n3: preview")
@@ -332,44 +320,36 @@ async def test_a_late_extract_does_not_affect_the_others() -> None:
     assert "extract of this output (hang); it was not ready" in rig.tool_answers[0].text
 
 
-@pytest.mark.parametrize(
-    ("question", "reason"),
-    [
-        (text_reply("I keep all of it, thank you."), "didn't say how to keep it"),
-        ([ModelRequestRejected(verbatim("The key was refused."))], "key was refused"),
-        ([ModelResponse("", stop="calls")], "Empty response"),
-        ([], "Empty response"),
-        ([ZeroDivisionError("division by zero")], "division by zero"),
-    ],
-)
-async def test_any_failure_of_the_question_gives_previews(question: ScriptedReply, reason: str) -> None:
-    """An unparsable answer, a refusal, a mistake: the turn goes on, and the event has the reason."""
-    rig = three_large_outputs("")
-    rig.model.question_script = lambda _: question
-    conversation = await rig.begin()
-    assert (await conversation.run("Go.")).how == "done"
-    assert rig.forms == [("preview", "rule")] * 3
-    assert reason in rig.tool_answers[0].intake_note
+REFUSED: ScriptedReply = [ModelRequestRejected(verbatim("The key was refused."))]
+CRASHED: ScriptedReply = [ZeroDivisionError("division by zero")]
 
 
 @pytest.mark.parametrize(
-    ("extract", "reason"),
+    ("fails", "reply", "reason"),
     [
-        ([ModelRequestRejected(verbatim("The key was refused."))], "key was refused"),
-        (text_reply("words and words " * 200), "must have fewer than 400"),
-        ([ZeroDivisionError("division by zero")], "division by zero"),
-        ([], "Empty response"),
+        ("question", text_reply("I keep all of it, thank you."), "didn't say how to keep it"),
+        ("question", REFUSED, "key was refused"),
+        ("question", [ModelResponse("", stop="calls")], "Empty response"),
+        ("question", [], "Empty response"),
+        ("question", CRASHED, "division by zero"),
+        ("extract", REFUSED, "key was refused"),
+        ("extract", text_reply("words and words " * 200), "must have fewer than 400"),
+        ("extract", [], "Empty response"),
+        ("extract", CRASHED, "division by zero"),
     ],
 )
-async def test_any_failure_of_an_extract_gives_a_preview(extract: ScriptedReply, reason: str) -> None:
-    """A refusal, an extract that is no shorter, a mistake, silence."""
+async def test_any_failure_gives_a_preview(fails: str, reply: ScriptedReply, reason: str) -> None:
+    """The turn goes on, and the event has the reason."""
     rig = three_large_outputs("1: compact: names\n2: preview\n3: full")
-    rig.fast_model.extract_script = rig.model.extract_script = lambda _: extract
+    if fails == "question":
+        rig.model.question_script = lambda _: reply
+    rig.fast_model.extract_script = rig.model.extract_script = lambda _: reply
     conversation = await rig.begin()
     assert (await conversation.run("Go.")).how == "done"
-    assert rig.forms == [("preview", "rule"), ("preview", "agent"), ("full", "agent")]
+    others = [("preview", "rule")] * 2 if fails == "question" else [("preview", "agent"), ("full", "agent")]
+    assert rig.forms == [("preview", "rule"), *others]
     assert reason in rig.tool_answers[0].intake_note
-    assert rig.tool_answers[0].asked == "names"
+    assert rig.tool_answers[0].asked == ("" if fails == "question" else "names")
 
 
 async def test_a_question_that_costs_more_than_the_output_is_not_asked() -> None:

@@ -63,7 +63,6 @@ def rig_of(*steps: tuple[Arguments, ...]) -> AgentRig:
 
 
 async def wait_for_requests(rig: AgentRig, *ids: str) -> tuple[str, ...]:
-    """Run the loop until exactly these calls wait."""
     await rig.wait_until(lambda: tuple(ask.call_id for ask in rig.conversation.asks) == ids)
     return ids
 

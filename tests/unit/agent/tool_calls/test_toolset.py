@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 
 import msgspec
@@ -20,7 +19,7 @@ from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.session import FilesChanged
-from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
+from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.store.memory import MemoryStore
 from tests.support.agent_rig import PROMPTS, AgentRig, MemoryRules, ScriptedTools, SteppedClock, begin_with
@@ -48,7 +47,6 @@ class NamedTools:
         return None
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Return the source's mark and the tool's name."""
         return ToolResult(f"{self.mark} ran {call.name}".encode())
 
 
@@ -156,29 +154,12 @@ async def test_the_next_step_has_the_changed_tools() -> None:
     await workspace.close()
 
 
-async def test_changed_tools_survive_a_concurrent_model_switch() -> None:
-    """Both changes apply, whichever comes first."""
-    remote = NamedTools("far")
-    tools = Toolset(NamedTools("own", "read"), remote)
-    workspace = workspace_with(tools, ScriptedModel(replies_in_order(text_reply("Old."))))
-    await workspace.create_session()
-    other = ScriptedModel(replies_in_order(text_reply("New.")), ModelInfo("test", "other"))
-    remote.names = ("mcp__a__one",)
-    await asyncio.gather(tools.refresh(), workspace.set_models(other), tools.refresh())
-    assert workspace.model is other
-    conversation = await workspace.create_session()
-    await conversation.run("Who is there?")
-    assert [spec.name for spec in other.requests[-1].tools] == ["read", "mcp__a__one"]
-    await workspace.close()
-
-
 class FileTools(ScriptedTools):
     """Tools of which `read` reads and `ask` may write the file `a.txt`."""
 
     files: MemoryFiles
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `ask` with a `text` writes it."""
         text = json.loads(call.arguments).get("text")
         if call.name == "ask" and text:
             self.files.write("a.txt", text.encode())

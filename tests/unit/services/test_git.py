@@ -1,21 +1,25 @@
-"""What differs from the last commit, in real checkouts: each kind of change, and the patch of all."""
+"""Checkouts of git: what differs from the last commit, and when their states are read."""
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from helix_desktop.domain.errors import DigestUnknown, HelixError, InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.file_history.changes import FileChange
-from helix_desktop.services.git import GitChanges
+from helix_desktop.domain.git import GitStatus
+from helix_desktop.services.git import GitChanges, GitCheckouts
 from helix_desktop.tools.environment import WorkspaceEnvironment
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.git_checkouts import git, make_checkout, needs_git
 
 pytestmark = [needs_git, pytest.mark.skipif(os.name == "nt", reason="links and modes")]
@@ -24,7 +28,6 @@ LINES = "".join(f"line {number}\n" for number in range(9))
 
 
 def changes_of(root: Path, trusted: bool = True) -> GitChanges:
-    """Return the changes of a folder since its last commit."""
     there = WorkspaceEnvironment(root, PosixJail(root), os.environ, no_sandbox_provider(), ToolGrants)
     return GitChanges(there, lambda: trusted)
 
@@ -155,3 +158,59 @@ async def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     (tmp_path / ".git" / "HEAD").write_text("nothing\n")
     with pytest.raises(HelixError, match="Couldn't read the git checkout"):
         await changes.list()
+
+
+class _Rig:
+    """A registry with one checkout, its states, and how often it was read."""
+
+    def __init__(self, folder: Path, trusted: bool = True) -> None:
+        self.root = folder / "project"
+        make_checkout(self.root, {"a": "1\n"})
+        self.registry = WorkspaceRegistry(folder / "workspaces", lambda: 0)
+        self.id = self.registry.add(self.root, trusted=trusted).id
+        self.states = GitCheckouts(self.registry, self._environment, debounce_s=0.01)
+        self.published: asyncio.Queue[GitStatus | None] = asyncio.Queue()
+        counter = folder / "bin"
+        counter.mkdir()
+        (counter / "git").write_text(f'#!/bin/sh\necho x >> "{folder}/runs"\nPATH=$OLD exec git "$@"\n')
+        (counter / "git").chmod(0o755)
+        self._variables = {**os.environ, "OLD": os.environ["PATH"], "PATH": str(counter)}
+        self._runs = folder / "runs"
+
+    def listen(self) -> Callable[[], None]:
+        return self.states.listen(lambda key: self.published.put_nowait(self.states.status(key)))
+
+    @property
+    def runs(self) -> int:
+        """How often the git program was started."""
+        return len(self._runs.read_text().split()) if self._runs.exists() else 0
+
+    def _environment(self, _id: str, root: Path) -> WorkspaceEnvironment:
+        return WorkspaceEnvironment(root, PosixJail(root), self._variables, no_sandbox_provider(), ToolGrants)
+
+
+async def test_many_reasons_are_one_reading_and_a_change_is_published(tmp_path: Path) -> None:
+    rig = _Rig(tmp_path)
+    rig.states.refresh(rig.id)
+    rig.listen()
+    for _ in range(5):
+        rig.states.refresh(rig.id)
+    assert await rig.published.get() == GitStatus("main")
+    assert rig.runs == 2, "the names of filters, and the state"
+    (rig.root / "a").write_text("2\n")
+    rig.states.refresh(rig.id)
+    assert await rig.published.get() == GitStatus("main", changed=1)
+    await rig.states.close()
+
+
+async def test_without_trust_nothing_is_run(tmp_path: Path) -> None:
+    rig = _Rig(tmp_path, trusted=False)
+    rig.listen()
+    rig.states.refresh(rig.id)
+    rig.registry.change(rig.id, trusted=True)
+    assert rig.runs == 0
+    rig.states.refresh(rig.id)
+    assert await rig.published.get() == GitStatus("main")
+    rig.states.forget(rig.id)
+    assert await rig.published.get() is None
+    await rig.states.close()
