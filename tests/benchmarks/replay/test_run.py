@@ -77,17 +77,6 @@ def test_the_default_policy_meets_its_targets(figures: Callable[..., Document]) 
         assert entry["managed"]["requests"] == entry["unmanaged"]["requests"]
 
 
-@pytest.mark.parametrize("profile", ["lean", "balanced", "classic", "plain"])
-def test_every_profile_loses_nothing_and_stays_within_the_window(
-    figures: Callable[..., Document], profile: str
-) -> None:
-    total = figures("--policy", profile)["total"]
-    assert total["reachable"] == 1.0
-    assert (total["over_window"], total["not_made"]) == (0, 0)
-    assert (total["invalid_by_rules"], total["invalid_by_grammar"]) == (0, 0)
-    assert 0 < total["input_of_sums"] < 1
-
-
 def test_recalls_are_put_in_and_paid(figures: Callable[..., Document]) -> None:
     without, with_them = figures(), figures("--recalls")
     more = figures("--recall-rate", "0.5")
