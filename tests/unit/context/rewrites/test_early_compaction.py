@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from itertools import pairwise
 
 import msgspec
@@ -359,8 +358,9 @@ def test_prepared_facts_do_not_replace_what_an_undo_brought_back(undoes: bool) -
     assert bool(simulator.transcript.rewrites.placed_observations) is not undoes
 
 
-def handed_over_inside_a_turn() -> SessionSimulator:
-    """Make a handover that kept the running turn's message, and add turns after it."""
+@pytest.mark.parametrize("rewrite", ["fold", "truncate", "observe"])
+def test_a_message_kept_back_by_a_handover_starts_no_rewrite(rewrite: str) -> None:
+    """It is before what the handover covers: no note or observations begin with it; others stay active."""
     simulator = SessionSimulator(POLICY)
     turn(simulator)
     turn(simulator)
@@ -368,20 +368,12 @@ def handed_over_inside_a_turn() -> SessionSimulator:
     for step in range(8):
         simulator.step(f"Working {step}.", 1)
         simulator.answer_call(0, f"{step} a line of output\n" * 60)
-    handover_seq = simulator.hand_over(600)
-    assert handover_seq is not None
-    assert handover_seq.kept
+    handover = simulator.hand_over(600)
+    assert handover is not None
+    assert handover.kept
     simulator.step("Done.", 0)
     turn(simulator)
     turn(simulator)
-    return simulator
-
-
-@pytest.mark.parametrize("rewrite", ["fold", "truncate", "observe"])
-def test_a_message_kept_back_by_a_handover_starts_no_rewrite(rewrite: str) -> None:
-    """It is before what the handover covers: no note or observations begin with it; others stay active."""
-    simulator = handed_over_inside_a_turn()
-    kept_seq = next(iter(simulator.transcript.rewrites.handovers.values())).kept
     {
         "fold": session_rewrites.fold_all,
         "truncate": session_rewrites.truncate,
@@ -393,7 +385,7 @@ def test_a_message_kept_back_by_a_handover_starts_no_rewrite(rewrite: str) -> No
     assert outermost(simulator) | set(simulator.transcript.rewrites.placed_observations) <= {
         cover.seq for cover in covers
     }
-    assert kept_seq in {
+    assert handover.kept in {
         entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)
     }
     assert unreachable_content(simulator) == []
@@ -411,9 +403,10 @@ LEFT = "1 of 3 done:\n- now: Rework the lexer\n- then: Test it\n"
 class TodoSession:
     """A session that calls tools, with its requests."""
 
-    def __init__(self, replayer: Replayer) -> None:
-        self.replayer, self._calls = replayer, 0
-        replayer.feed({"role": "user", "content": "Please do the work."})
+    def __init__(self, policy: ContextPolicy) -> None:
+        self.replayer, self._calls = Replayer(policy), 0
+        self.close = self.replayer.close
+        self.replayer.feed({"role": "user", "content": "Please do the work."})
 
     def call(self, name: str, arguments: object, output: str) -> None:
         self._calls += 1
@@ -443,18 +436,9 @@ class TodoSession:
         return sum(isinstance(event, kind) and getattr(event, "how", how) == how for event in rewrites)
 
 
-@contextmanager
-def working(policy: ContextPolicy) -> Iterator[TodoSession]:
-    replayer = Replayer(policy)
-    try:
-        yield TodoSession(replayer)
-    finally:
-        replayer.close()
-
-
 def test_what_is_left_to_do_stands_in_the_note_of_its_steps() -> None:
     """With the entry that has the whole list, once; a list with an empty item, which is refused, is none."""
-    with working(BALANCED) as work:
+    with closing(TodoSession(BALANCED)) as work:
         work.plan(FIRST)
         work.call("todo", {"items": [{"content": ""}, 3]}, "An item is empty.")
         work.read_files(40)
@@ -465,7 +449,7 @@ def test_what_is_left_to_do_stands_in_the_note_of_its_steps() -> None:
 def test_a_newer_list_takes_its_place_in_later_notes() -> None:
     """A list on which nothing is left is in none."""
     done = tuple(TodoItem(item.content, "done") for item in FIRST)
-    with working(PROFILES["balanced"]) as work:
+    with closing(TodoSession(BALANCED)) as work:
         work.plan(FIRST)
         work.plan(SECOND)
         work.read_files(40)
@@ -482,7 +466,7 @@ def test_a_long_list_is_no_marker_while_something_is_left_to_do() -> None:
     policy = msgspec.structs.replace(
         PROFILES["balanced"], fold_after_steps=0, sweep="at once", previous_turn_share=0.0
     )
-    with working(policy) as work:
+    with closing(TodoSession(policy)) as work:
         work.plan(items)
         work.read_files(12)
         assert work.count(SweepMade) > 1
