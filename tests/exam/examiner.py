@@ -247,17 +247,9 @@ def replay_window(path: Path, policy: str | ContextPolicy, window_size: int) -> 
                 replayer.end_turn()
         # A request ends with the user's message; each question takes the place of this one.
         replayer.feed({"role": "user", "content": _PLACEHOLDER})
-        messages = [as_message(message) for message in replayer.request()]
-        return ReplayedWindow(_without_system(messages[:-1]), replayer.session.memory, replayer.session)
-
-
-def replay_history(path: Path) -> ReplayedWindow:
-    """Return the whole history of a recording, as it would be sent without context management."""
-    return replay_window(path, PROFILES["off"], _UNLIMITED_WINDOW)
-
-
-def _without_system(messages: Sequence[Message]) -> tuple[Message, ...]:
-    return tuple(message for message in messages if message.role != "system")
+        messages = [as_message(message) for message in replayer.request()[:-1]]
+        own = tuple(message for message in messages if message.role != "system")
+        return ReplayedWindow(own, replayer.session.memory, replayer.session)
 
 
 Condition = Literal["recall", "no_recall", "whole_history"]
@@ -341,7 +333,7 @@ class Examiner:
 
     async def examine(self, part: ExamPart) -> AsyncIterator[QuestionResult]:
         """Yield each result; a condition that doesn't fit the model's window has none. Raises ModelError."""
-        history = await asyncio.to_thread(replay_history, part.path)
+        history = await asyncio.to_thread(replay_window, part.path, PROFILES["off"], _UNLIMITED_WINDOW)
         windows: dict[Condition, ReplayedWindow] = {"whole_history": history}
         with suppress(RequestTooLarge):  # a policy may leave more than fits; off always does
             window = await asyncio.to_thread(replay_window, part.path, self._policy, self._model.info.window)

@@ -327,7 +327,11 @@ def measure_all(
     Raises InvalidRecording, and HelixError when a process dies.
     """
     if jobs == 1 or len(paths) <= 1:
-        return list(_measure_sequentially(paths, create_replay, options, on_progress))
+        measured = []
+        for done, path in enumerate(paths, 1):
+            measured.append(_measure_bundled(path, create_replay, options))
+            on_progress(done)
+        return measured
     for path in paths:  # before any process, each of which takes a second to start
         next(read_messages(path), None)
     with _pool(min(jobs, len(paths))) as pool:
@@ -342,17 +346,6 @@ def measure_all(
 def _measure_bundled(path: Path, create_replay: ReplayFactory, options: MeasureOptions) -> MeasuredRecording:
     """Measure one recording with the bundled vocabulary. Raises InvalidRecording."""
     return measure_file(path, create_replay, MessageTokenCounter.bundled(), options)
-
-
-def _measure_sequentially(
-    paths: Sequence[Path],
-    create_replay: ReplayFactory,
-    options: MeasureOptions,
-    on_progress: Callable[[int], None],
-) -> Iterator[MeasuredRecording]:
-    for done, path in enumerate(paths, 1):
-        yield _measure_bundled(path, create_replay, options)
-        on_progress(done)
 
 
 def _collect(
