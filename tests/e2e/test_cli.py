@@ -147,13 +147,18 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
     assert not [path for path in cli.data.rglob("*") if path.is_file() and key.encode() in path.read_bytes()]
 
 
-async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli: Cli) -> None:
+async def look(cli: Cli, command: str) -> None:
+    """Run a turn that caches two outputs: of a file, and of a command."""
     calls = StreamedReply(
         Call("read_file", '{"path": "a.txt"}', id="r"),
-        Call("run_command", '{"command": "cat blob.bin"}', id="c"),
+        Call("run_command", json.dumps({"command": command}), id="c"),
     )
     async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
         assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
+
+
+async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli: Cli) -> None:
+    await look(cli, "cat blob.bin")
     entries = {
         entry["tool"]: entry for entry in (await cli("cache", "list", "--workspace", "ws", "--json")).json
     }
@@ -186,12 +191,7 @@ async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli:
 
 
 async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
-    calls = StreamedReply(
-        Call("read_file", '{"path": "a.txt"}', id="r"),
-        Call("run_command", '{"command": "echo The Tide is high; seq 1 900"}', id="c"),
-    )
-    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
-        assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
+    await look(cli, "echo The Tide is high; seq 1 900")
     at = ("--workspace", "ws")
 
     async def listed(*more: str) -> list[str]:
@@ -235,12 +235,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
 
 
 async def test_a_damaged_store_is_repaired_and_the_loss_is_reported(cli: Cli) -> None:
-    calls = StreamedReply(
-        Call("read_file", '{"path": "a.txt"}', id="r"),
-        Call("run_command", '{"command": "cat blob.bin"}', id="c"),
-    )
-    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
-        assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
+    await look(cli, "cat blob.bin")
     sound = await cli("cache", "repair", "--workspace", "ws", "--json")
     document = sound.json
     history = document.pop("file_history")
