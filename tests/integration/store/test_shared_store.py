@@ -106,21 +106,6 @@ async def owner_process(folder: Path) -> AsyncIterator[asyncio.subprocess.Proces
         await process.communicate(b"")
 
 
-HOLDER = """
-import asyncio, sys
-from pathlib import Path
-from helix_desktop.store.leveldb_store import LevelDbStore
-
-async def hold():
-    store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
-    print("open", flush=True)
-    await asyncio.to_thread(sys.stdin.read)
-    await store.close()
-
-asyncio.run(hold())
-"""
-
-
 @pytest.fixture
 def read_only(tmp_path: Path) -> Iterator[Callable[[], None]]:
     """Remove write permission from the folder and its lock, until the test ends."""
@@ -140,7 +125,7 @@ async def test_a_second_open_in_this_process_is_refused_and_harmless(tmp_path: P
             await LevelDbStore.open(path, WORKSPACE)
         assert caught.value.owner_pid == os.getpid()
     # The lock still excludes other processes.
-    command = [sys.executable, "-c", HOLDER, str(tmp_path), WORKSPACE]
+    command = [sys.executable, "-c", OWNER_SCRIPT, str(tmp_path), WORKSPACE]
     done = await asyncio.to_thread(
         subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
     )
@@ -153,20 +138,12 @@ async def test_a_second_open_in_this_process_is_refused_and_harmless(tmp_path: P
 
 
 async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Path) -> None:
-    child = await asyncio.create_subprocess_exec(
-        sys.executable, "-c", HOLDER, str(tmp_path), WORKSPACE,
-        cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        assert child.stdout is not None
-        assert await child.stdout.readline() == b"open\n"
+    async with owner_process(tmp_path) as owner:
         with pytest.raises(StoreLocked, match="in use by another running Helix Desktop") as caught:
             await LevelDbStore.open(tmp_path, WORKSPACE)
-        assert caught.value.owner_pid == child.pid
-        assert str(child.pid) in str(caught.value)
-    finally:
-        await child.communicate(b"")
-    assert child.returncode == 0
+        assert caught.value.owner_pid == owner.pid
+        assert str(owner.pid) in str(caught.value)
+    assert owner.returncode == 0
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
 

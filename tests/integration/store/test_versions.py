@@ -29,7 +29,7 @@ from tests.support.store.builders import (
     user_message_event,
 )
 from tests.support.store.damage import database_files
-from tests.support.store.stored_kinds import holds
+from tests.unit.domain.test_events import holds
 
 FOLDER = Path(__file__).parents[2] / "golden" / "stores"
 STORES = sorted(FOLDER.iterdir())
