@@ -221,6 +221,12 @@ def test_what_a_session_spent_includes_its_subagents_alone() -> None:
     )
 
 
+async def test_what_the_provider_cached_for_subagents_is_not_the_session_s() -> None:
+    rig = await start_session(replies_in_order(text_reply("Done.")))
+    rig.conversation.budget.subagent_spending["child"] = Spending(90, 0.5, True, 40, 10, 30)
+    assert rig.conversation.budget.spent == Spending(90, 0.5, True)
+
+
 PRICED_INPUT = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
 UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
 ASKING = msgspec.structs.replace(NO_SWEEP, ask_above=1_000)

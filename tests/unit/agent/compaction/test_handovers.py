@@ -220,6 +220,33 @@ async def test_a_handover_updates_the_previous_one() -> None:
     assert "e4" in texts(rig.conversation.window.measure()[0].request)
 
 
+async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() -> None:
+    """The model's summary knows nothing of the agent's todo list; the next request does."""
+    items = [{"content": "Rework the lexer", "status": "in_progress"}, {"content": "Test it"}]
+    planned = tool_call_reply(("todo", {"items": items}), id_prefix="p")
+    thoughts = [tool_call_reply(("say", {}), text=f"word{n} " * 600, id_prefix=f"t{n}-") for n in range(8)]
+    rig = await ready_conversation(replies_in_order(planned, *thoughts, text_reply("Done.")))
+    rig.conversation.handovers.start()
+    await rig.conversation.wait_for_background_work()
+    (handover,) = rig.events(HandoverMade)
+    (tasks,) = (kind for kind in handover.coverage if kind.kind == "tasks")
+    assert (tasks.named, tasks.total) == (0, 2)
+    text = texts(rig.conversation.window.measure()[0].request)
+    assert "- Left to do on the todo list: Rework the lexer [e" in text
+
+
+async def test_what_the_user_left_out_is_not_sent_to_be_summarized() -> None:
+    rig, conversation = await begin_with(script=thinking_script(9), policy=MANUAL_ONLY)
+    await rig.say("The password is swordfish.", "And now?")
+    await conversation.window.exclude(rig.seqs(UserSpoke)[0])
+    await conversation.handovers.writer.draft()
+    conversation.observations.start()
+    await conversation.wait_for_background_work()
+    for requests in (rig.model.summary_requests, rig.model.observation_requests):
+        assert "And now?" in texts(requests[0])
+        assert not any("swordfish" in texts(request) for request in requests)
+
+
 # Outputs stay in the window, so that it is the handover that must make space.
 
 

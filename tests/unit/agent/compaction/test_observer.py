@@ -13,7 +13,7 @@ from helix_desktop.agent.session import ObservationProgress
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.summaries.observation import OBSERVE, REFINE, TITLE
 from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
-from helix_desktop.domain.events.rewrite import PlacementReason
+from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
     HandoverMade,
@@ -286,6 +286,34 @@ async def test_only_one_observer_runs_at_a_time() -> None:
     gate.set()
     await rig.conversation.wait_for_background_work()
     assert len(rig.events(ObservationsPlaced)) == 1
+
+
+async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
+    """While they are written the turn goes on and is folded; what they are paid for is not lost."""
+    gate = asyncio.Event()
+
+    def six_calls(request: ModelRequest) -> ScriptedReply:
+        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
+        ids = f"k{len(request.messages)}-{newest}-"
+        is_done = len(request.messages) - newest > 12
+        return text_reply("Done.") if is_done else tool_call_reply(("say", {"times": 50}), id_prefix=ids)
+
+    rig, conversation = await begin_with(
+        script=six_calls, observe=lambda _: [gate, *text_reply(OBSERVATIONS)], policy=PLACE_LATE
+    )
+    await rig.say(*["Look."] * 4)
+    await rig.wait_until(lambda: rig.model.observation_requests)
+    rig.workspace.policy = msgspec.structs.replace(
+        PLACE_LATE, protect_steps=2, protect_tokens=0, fold_after_steps=2, fold_least=0, condense_at=0.0,
+        sweep_min=0,
+    )  # fmt: skip
+    rig.clock.advance_s(10_000)
+    await rig.say("Look again.", "Look again.")
+    assert rig.events(FoldMade)
+    gate.set()
+    await conversation.wait_for_background_work()
+    (observations,) = rig.events(ObservationsMade)
+    assert not any(event.after < observations.upto < event.upto for event in rig.events(FoldMade))
 
 
 async def test_observations_of_a_range_handed_over_meanwhile_are_not_used() -> None:

@@ -402,6 +402,12 @@ async def test_canceled_in_the_background_it_counts_in_usage_and_budget(progress
     assert rig.events(ObservationsMade) == []
 
 
+async def test_closing_the_session_counts_it_too() -> None:
+    rig, spent = await writing(CompactionProgress)
+    await rig.conversation.close()
+    assert rig.conversation.budget.spent.tokens > spent
+
+
 @pytest.mark.expect_errors("task .* failed")
 async def test_on_a_full_disk_the_cost_is_recorded_once_there_is_room() -> None:
     """The error says that the conversation is unchanged, why, and what to do."""
