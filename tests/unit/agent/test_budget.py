@@ -20,8 +20,7 @@ from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, Handov
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store import SessionSummary
 from tests.support.agent_rig import AgentRig, begin_with
-from tests.support.handover_rig import NO_SWEEP
-from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
+from tests.support.compaction_rig import NO_SWEEP, PLACE_AT_ONCE, thinking_turn_script
 from tests.support.scripted_model import (
     SUMMARY,
     Script,

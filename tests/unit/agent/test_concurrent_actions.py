@@ -30,7 +30,7 @@ from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import AgentRig, GatedStore, begin_with
-from tests.support.observation_rig import rig_after_turns
+from tests.support.compaction_rig import rig_after_turns
 from tests.support.scripted_model import (
     OBSERVATIONS,
     SUMMARY,

@@ -246,24 +246,6 @@ async def test_stop_during_a_retry() -> None:
     await check_continues(rig, TurnEnded("stopped", why="The server closed the connection."))
 
 
-async def test_stop_during_a_tool_call() -> None:
-    """The running tool is canceled and its call closed; the finished one keeps its answer."""
-    rig, conversation = await begin_with(tool_call_reply(("wait", {}), ("say", {"text": "quick"})))
-    await conversation.send("Go.")
-    await rig.wait_until(lambda: rig.events(ToolAnswered) and rig.tools.started.is_set())
-    await conversation.stop()
-    assert rig.tools.canceled_calls == ["c0"]
-    assert [(event.call_id, event.outcome) for event in rig.events(ToolAnswered)] == [
-        ("c1", "ran"),
-        ("c0", "interrupted"),
-    ]
-    await check_continues(rig)
-    assert tool_result_texts(rig.model.requests[-1]) == [
-        "The user stopped the turn before this call ended.",
-        "quick c1",
-    ]
-
-
 async def test_stop_while_a_tool_has_output() -> None:
     """It is recorded in place of the note that the turn was stopped."""
     rig, conversation = await begin_with(tool_call_reply(("wait", {"has_output": True}), ("wait", {})))

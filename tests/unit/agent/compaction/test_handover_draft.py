@@ -19,7 +19,7 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import Bullet, HandoverFailed, HandoverMade
 from tests.support.agent_rig import AgentRig, begin_with
-from tests.support.handover_rig import MANUAL_ONLY, ready_conversation, working
+from tests.support.compaction_rig import MANUAL_ONLY, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
     ScriptedModel,

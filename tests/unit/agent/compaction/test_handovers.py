@@ -41,7 +41,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, begin_with
-from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, ready_conversation, working
+from tests.support.compaction_rig import MANUAL_ONLY, NO_SWEEP, ready_conversation, working
 from tests.support.scripted_model import (
     SUMMARY,
     Script,
@@ -462,25 +462,6 @@ async def test_only_what_is_needed_leaves_oldest_first() -> None:
     assert [("[CACHED]" in text) for text in last] == sorted(
         ["[CACHED]" in text for text in last], reverse=True
     )
-
-
-def fresh_outputs(window: int, limit: int) -> list[ScriptedReply]:
-    """Return an older output, then three at once, which the server refuses, by its count, as too many."""
-    refused = ContextWindowExceeded(verbatim("Too long."), request_tokens=window, window_size=limit)
-    older = tool_call_reply(("say", {"times": 200, "text": "old"}), id_prefix="old")
-    fresh = tool_call_reply(*(("say", {"times": 400, "text": f"new{n}"}) for n in range(3)), id_prefix="new")
-    return [older, fresh, [refused], text_reply("It fits.")]
-
-
-async def test_after_an_overflow_fresh_outputs_leave_last_and_only_as_many_as_have_to() -> None:
-    """29 % over the limit: the older output goes, and one of the three that were just read."""
-    policy = msgspec.structs.replace(WORDS_ONLY, intake_above=0, preview_above=0.8)
-    rig, _ = await begin_with(*fresh_outputs(2_900, 2_250), policy=policy)
-    assert (await rig.conversation.run("Work.")).how == "done"
-    old, *fresh = tool_result_texts(rig.model.requests[-1])
-    assert "[CACHED]" in old
-    assert ["[CACHED]" in text for text in fresh] == [True, False, False]
-    assert rig.events(HandoverMade) == []
 
 
 async def test_a_reported_window_that_is_smaller_than_believed_gets_a_summary_by_the_model() -> None:

@@ -24,7 +24,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, begin_with
-from tests.support.observation_rig import (
+from tests.support.compaction_rig import (
     OBSERVE_ONLY,
     PLACE_AT_ONCE,
     PLACE_LATE,

@@ -53,7 +53,7 @@ from helix_desktop.tools.cache.index_recall import RecallArguments
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.process import Ripgrep
 from tests.support.agent_rig import AgentRig, ScriptedTools, begin_with
-from tests.support.handover_rig import MANUAL_ONLY
+from tests.support.compaction_rig import MANUAL_ONLY
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
     Script,

@@ -46,10 +46,17 @@ from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from tests.support.agent_rig import AgentRig, GatedStore, begin_with
-from tests.support.handover_rig import MANUAL_ONLY, NO_SWEEP, working
+from tests.support.compaction_rig import (
+    MANUAL_ONLY,
+    NO_SWEEP,
+    PLACE_AT_ONCE,
+    rig_after_turns,
+    run_turns,
+    thinking_turn_script,
+    working,
+)
 from tests.support.histories import build_history
 from tests.support.image_bytes import png
-from tests.support.observation_rig import PLACE_AT_ONCE, rig_after_turns, run_turns, thinking_turn_script
 from tests.support.peer_rig import token_counter
 from tests.support.scripted_model import (
     OBSERVATIONS,

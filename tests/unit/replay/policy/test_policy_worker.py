@@ -34,7 +34,7 @@ from helix_desktop.replay.policy.worker_process import ReplayServer
 from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.replay.token_counters import LineTokenCounter
 from helix_desktop.system.task_scope import TaskScope
-from tests.support.handover_rig import ready_conversation
+from tests.support.compaction_rig import ready_conversation
 from tests.support.policy_replay import replay_policy
 
 USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
