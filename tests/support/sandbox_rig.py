@@ -15,7 +15,7 @@ from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock
 from helix_desktop.tools.shell.sandbox_scope import Sandbox
 from helix_desktop.tools.tool import ToolGrants, ToolRegistry
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for
 
 HOME = Path.home()  # the user's: a test has another one
 SANDBOXES = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
@@ -53,9 +53,7 @@ class SandboxRig:
         return await self.box.run(make_call("run_command", command=command, **more))
 
     async def asks(self, command: str, **more: object) -> ApprovalRequest:
-        request = await self.box.approval(make_call("run_command", command=command, **more))
-        assert isinstance(request, ApprovalRequest)
-        return request
+        return await request_for(self.box, make_call("run_command", command=command, **more))
 
     async def read(self, command: str, **more: object) -> ToolResult:
         call = make_call("run_command", command=command, **more)

@@ -11,6 +11,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store import Commit, Content, ContentReader
 from helix_desktop.domain.text_format import first_line
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
@@ -41,6 +42,18 @@ def make_tools(root: Path, cache: ContentReader | None = None, **options: Any) -
     """Return the real tools on a folder, with the shipped descriptions; `options` are those of ToolSetup."""
     setup = ToolSetup(DESCRIPTIONS_DIR, estimate_tokens, **options)
     return create_workspace_tools(root, cache or MemoryCache(), setup)
+
+
+async def request_for(tools: ToolRegistry, call: ToolCall) -> ApprovalRequest:
+    """Return what the user is asked before a call."""
+    request = await tools.approval(call)
+    assert isinstance(request, ApprovalRequest)
+    return request
+
+
+async def text_of(root: Path, name: str, **arguments: object) -> str:
+    """Return the output of a tool on a folder."""
+    return (await make_tools(root).run(make_call(name, **arguments))).content.decode()
 
 
 def make_call(name: str, **arguments: Any) -> ToolCall:

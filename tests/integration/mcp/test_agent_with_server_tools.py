@@ -120,27 +120,23 @@ async def test_a_found_tool_is_asked_about_recorded_and_run_as_itself(rig: McpRi
     await agent.assert_consistent()
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (via_call_tool("mcp__raw__ecco"), "Tools with similar names: mcp__raw__echo"),
-        (via_call_tool("echo"), "Tools with similar names: mcp__raw__echo"),
-        ((CALL_TOOL, {"nam": ECHO}), "It takes name, arguments?"),
-        ((FIND_TOOLS, {"names": ["mcp__raw__ecco"]}), "Tools with similar names: mcp__raw__echo"),
-        ((FIND_TOOLS, {"query": "zebra"}), "None of the 56 tools has these words."),
-        ((FIND_TOOLS, {}), "None of the 56 tools has these words."),
-    ],
-)
-async def test_an_unknown_name_lists_similar_ones(
-    rig: McpRig, call: tuple[str, dict[str, Any]], words: str
-) -> None:
+async def test_an_unknown_name_lists_similar_ones(rig: McpRig) -> None:
     await rig.start_servers(raw_server(MANY))
-    agent = agent_of(rig, call)
+    similar, none = "Tools with similar names: mcp__raw__echo", "None of the 56 tools has these words."
+    calls: dict[tuple[str, str], str] = {
+        (CALL_TOOL, '{"name": "mcp__raw__ecco", "arguments": {}}'): similar,
+        (CALL_TOOL, '{"name": "echo", "arguments": {}}'): similar,
+        (CALL_TOOL, '{"nam": "mcp__raw__echo"}'): "It takes name, arguments?",
+        (FIND_TOOLS, '{"names": ["mcp__raw__ecco"]}'): similar,
+        (FIND_TOOLS, '{"query": "zebra"}'): none,
+        (FIND_TOOLS, "{}"): none,
+    }
+    agent = agent_of(rig, *((name, json.loads(arguments)) for name, arguments in calls))
     await (await agent.begin()).send("Go.")
     await agent.wait_until_idle()
-    (answer,) = answers(agent)
-    assert words in answer
-    assert "tool_049" not in answer, "not all names again"
+    for answer, (call, words) in zip(answers(agent), calls.items(), strict=True):
+        assert words in answer, call
+        assert "tool_049" not in answer, "not all names again"
     await agent.assert_consistent()
 
 

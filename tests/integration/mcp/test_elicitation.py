@@ -81,20 +81,16 @@ async def test_a_form_is_asked_and_its_values_reach_the_server_alone(rig: McpRig
     assert user.questions == [ServerQuestion("", "Who are you?", server="raw", fields=FIELDS)]
 
 
-@pytest.mark.parametrize(
-    ("reply", "action", "words"),
-    [
+async def test_no_answer_is_told_the_server_and_the_model(rig: McpRig) -> None:
+    """Declined, canceled, and asked where no user is."""
+    await rig.start_servers(raw_server())
+    for reply, action, words in (
         (ServerReply(action="decline"), "decline", "The user declined"),
         (ServerReply(action="cancel"), "cancel", "The user canceled"),
         (None, "decline", "Declined, as no user is there"),
-    ],
-)
-async def test_no_answer_is_told_the_server_and_the_model(
-    rig: McpRig, reply: ServerReply | None, action: str, words: str
-) -> None:
-    """Declined, canceled, and asked where no user is."""
-    await rig.start_servers(raw_server())
-    assert await ask(rig, User(reply), form()) == ({"action": action}, f"[raw asked: Who are you? – {words}]")
+    ):
+        told = f"[raw asked: Who are you? – {words}]"
+        assert await ask(rig, User(reply), form()) == ({"action": action}, told)
 
 
 async def test_a_page_is_opened_with_consent_alone(rig: McpRig) -> None:
@@ -133,25 +129,24 @@ async def test_the_row_says_when_the_page_is_done(rig: McpRig) -> None:
     assert said == ["The page in the browser is done.\n"]
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        form(properties={"a": {"type": "object", "properties": {}}}),
-        form(properties={"a": {"type": "array", "items": {"type": "string"}}}),
-        form(properties={str(number): {"type": "string"} for number in range(31)}),
-        *(
-            {"mode": "url", "message": "Go.", "url": url, "elicitationId": "e1"}
-            for url in ("file:///etc/passwd", "https://good.org@bad.org/", "https://bad.org/\u202e", "https://b\u00fccher.de/",
-                        "https://%78n--bcher-kva.de/", "https://bad.org\\.good.org/")
-        ),
-    ],
+MISLEADING = (
+    "file:///etc/passwd", "https://good.org@bad.org/", "https://bad.org/\u202e", "https://b\u00fccher.de/",
+    "https://%78n--bcher-kva.de/", "https://bad.org\\.good.org/",
 )  # fmt: skip
-async def test_what_cannot_be_shown_is_refused_unasked(rig: McpRig, params: dict[str, Any]) -> None:
+
+
+async def test_what_cannot_be_shown_is_refused_unasked(rig: McpRig) -> None:
     """Nested and endless forms, and addresses that mislead."""
     await rig.start_servers(raw_server("recent"))
     user = User(ServerReply(action="accept"))
-    got, _ = await ask(rig, user, params)
-    assert got["code"] == -32602
+    for params in (
+        form(properties={"a": {"type": "object", "properties": {}}}),
+        form(properties={"a": {"type": "array", "items": {"type": "string"}}}),
+        form(properties={str(number): {"type": "string"} for number in range(31)}),
+        *({**PAGE, "url": url} for url in MISLEADING),
+    ):
+        got, _ = await ask(rig, user, params)
+        assert got["code"] == -32602, params
     assert user.questions == []
 
 

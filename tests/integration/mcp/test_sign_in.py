@@ -249,23 +249,18 @@ async def test_a_locked_keychain_is_said_when_a_user_signs_out(tmp_path: Path, s
         assert not [token for token in server.authorization.refresh_tokens if token in str(keychain.items)]
 
 
-@pytest.mark.parametrize(
-    ("answer", "expected"),
-    [
-        ({"error": "access_denied"}, "Access was denied in the browser. Sign in again to allow it."),
-        ({"error": "server_error", "error_description": "Too\nbusy"}, "in the browser. Too busy. Sign in"),
-        ({"code": "made up"}, "didn't return a token. Token exchange failed (400). Sign in again."),
-        ({"code": "x", "iss": "https://evil.example"}, "iss mismatch: https://evil.example"),
-    ],
-)
-async def test_a_refused_sign_in_says_why(
-    app: App, server: GuardedServer, answer: dict[str, str], expected: str
-) -> None:
-    server.authorization.consent = answer
-    with pytest.raises(HelixError) as caught:
-        await app.sign_in()
-    assert expected in error_text(caught.value)
-    assert (await app.status()).is_signed_in is False
+async def test_a_refused_sign_in_says_why(app: App, server: GuardedServer) -> None:
+    answers: dict[str, dict[str, str]] = {
+        "Access was denied in the browser. Sign in again to allow it.": {"error": "access_denied"},
+        "in the browser. Too busy. Sign in": {"error": "server_error", "error_description": "Too\nbusy"},
+        "didn't return a token. Token exchange failed (400). Sign in again.": {"code": "made up"},
+        "iss mismatch: https://evil.example": {"code": "x", "iss": "https://evil.example"},
+    }
+    for expected, server.authorization.consent in answers.items():
+        with pytest.raises(HelixError) as caught:
+            await app.sign_in()
+        assert expected in error_text(caught.value)
+        assert (await app.status()).is_signed_in is False
 
 
 async def test_a_broken_registration_shows_no_secret_of_it(app: App, server: GuardedServer) -> None:
@@ -309,23 +304,18 @@ async def test_a_sign_in_ends_when_it_is_canceled_or_nobody_answers(
         await app.sign_in(lambda _: None)
 
 
-@pytest.mark.parametrize(
-    ("metadata", "expected"),
-    [
-        ({"code_challenge_methods_supported": ["plain"]}, "It doesn't support PKCE with S256."),
-        ({"authorization_endpoint": "http://192.0.2.7/authorize"}, "The connection wouldn't be encrypted."),
-        ({"token_endpoint": "http://169.254.169.254/token"}, "more private network than the server itself"),
-        ({"registration_endpoint": "ftp://files.example/register"}, "doesn't say where to sign in"),
-        ({"issuer": "https://other.example"}, "issuer mismatch"),
-    ],
-)
-async def test_a_server_leads_a_sign_in_nowhere_else(
-    app: App, server: GuardedServer, metadata: dict[str, object], expected: str
-) -> None:
-    server.authorization.metadata = metadata
-    with pytest.raises(HelixError) as caught:
-        await app.sign_in()
-    assert expected in error_text(caught.value)
+async def test_a_server_leads_a_sign_in_nowhere_else(app: App, server: GuardedServer) -> None:
+    metadata: dict[str, dict[str, object]] = {
+        "It doesn't support PKCE with S256.": {"code_challenge_methods_supported": ["plain"]},
+        "The connection wouldn't be encrypted.": {"authorization_endpoint": "http://192.0.2.7/authorize"},
+        "more private network than the server itself": {"token_endpoint": "http://169.254.169.254/token"},
+        "doesn't say where to sign in": {"registration_endpoint": "ftp://files.example/register"},
+        "issuer mismatch": {"issuer": "https://other.example"},
+    }
+    for expected, server.authorization.metadata in metadata.items():
+        with pytest.raises(HelixError) as caught:
+            await app.sign_in()
+        assert expected in error_text(caught.value)
 
 
 @pytest.mark.parametrize(

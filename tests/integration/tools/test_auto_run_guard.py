@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
-from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
@@ -24,7 +24,7 @@ from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_scope import Sandbox
 from tests.support.planting_process import kill_hard, start_planting
 from tests.support.sandbox_rig import SANDBOXES, outside_tmp, write_file
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -505,8 +505,7 @@ async def test_auto_asks_before_an_edit_of_what_the_users_settings_name(
     )
     effects = []
     for name in ("tools/run.sh", "src.py"):
-        request = await tools.approval(make_call("write_file", path=name, content="exit 1\n"))
-        assert isinstance(request, ApprovalRequest)
+        request = await request_for(tools, make_call("write_file", path=name, content="exit 1\n"))
         decision = evaluate((), request, "auto")
         effects.append((decision.effect, decision.auto_executed))
     assert effects == [("ask", ("tools/run.sh",)), ("allow", ())]

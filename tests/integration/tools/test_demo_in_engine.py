@@ -26,7 +26,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import OutputCallback, PermissionRule, ToolResult, ignore_output
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.samples import (
@@ -40,25 +40,10 @@ from helix_desktop.services.samples import (
 )
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
+from tests.support.agent_rig import MemoryRules
 from tests.support.demo_loop import DEMO_DIR, copy_sample_project
 
 RESOURCES = DEMO_DIR.parent
-
-
-class NoRules:
-    def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
-        return ()
-
-    def offers_demo_calls(self) -> bool:
-        """No call is allowed by another's answer."""
-        return False
-
-    def allow_demo_calls(self) -> bool:
-        """Nothing is saved."""
-        return False
-
-    async def add(self, rule: PermissionRule) -> None:
-        """Store nothing."""
 
 
 def services_in(root: Path, store: MemoryStore) -> SessionServices:
@@ -67,7 +52,7 @@ def services_in(root: Path, store: MemoryStore) -> SessionServices:
     tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)
     return SessionServices(
-        store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), FixedApprover("once")
+        store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")
     )
 
 

@@ -11,11 +11,11 @@ import pytest
 
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import ANY, PermissionRule
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.files.jail import FileStamp
 from helix_desktop.tools.files.jail_posix import PosixJail
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for, text_of
 
 
 @pytest.fixture
@@ -38,8 +38,7 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
         edit("src/a.py", "1\ntwo", "1\n2"),
     ]
     box, call = make_tools(root), make_call("multi_edit", edits=edits)
-    ask = await box.approval(call)
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(box, call)
     assert (ask.summary, ask.subject, ask.other_paths) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
     assert [(edit.path, edit.diff.after_lines) for edit in ask.edits] == [
         ("src/a.py", ("1\n", "2\n", "three\n")), ("src/deep/b.ts", ("2\n",)),
@@ -109,7 +108,7 @@ async def test_lines_are_those_after_all_edits(
     """Of one above the place, before it in its line, and over it: then it is where the new text begins."""
     (root / "src" / "a.py").write_bytes(data.encode())
     calls = [edit("src/a.py", old, new, replace_all=new == "a\nb") for old, new in edits]
-    text = (await make_tools(root).run(make_call("multi_edit", edits=calls))).content.decode()
+    text = await text_of(root, "multi_edit", edits=calls)
     assert (root / "src" / "a.py").read_bytes() == result.encode()
     assert f"Edited src/a.py: {places}\n" in text
 
@@ -193,8 +192,7 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
     (root / ".github").mkdir()
     (root / ".github" / "ci.yml").write_text("two\n")
     edits = [edit("src/a.py", "one", "1"), edit(".github/ci.yml", "two", "2")]
-    ask = await make_tools(root).approval(make_call("multi_edit", edits=edits))
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(make_tools(root), make_call("multi_edit", edits=edits))
     allow = PermissionRule(ANY, "src", kind="folder")
     assert evaluate((), ask, "auto").effect == "ask"
     assert evaluate((allow,), ask).effect == "ask"
@@ -204,8 +202,7 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
         == "deny"
     )
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
-    ask = await make_tools(root).approval(make_call("multi_edit", edits=edits))
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(make_tools(root), make_call("multi_edit", edits=edits))
     assert ask.suggested_rules == (allow, PermissionRule(ANY, "", kind="folder"))
     assert evaluate((ask.suggested_rules[0],), ask).effect == "allow"
 
@@ -245,7 +242,7 @@ async def test_bytes_that_only_look_like_utf_16_are_unchanged(root: Path) -> Non
 
 
 async def glob_lines(root: Path, pattern: str, **more: object) -> list[str]:
-    text = (await make_tools(root).run(make_call("find_files", pattern=pattern, **more))).content.decode()
+    text = await text_of(root, "find_files", pattern=pattern, **more)
     return text.splitlines()[1:]
 
 
@@ -272,9 +269,7 @@ async def test_a_long_file_list_is_cut_with_a_note(root: Path) -> None:
     (root / "many").mkdir()
     for number in range(1_003):
         (root / "many" / f"{number:04}.txt").touch()
-    text = (
-        (await make_tools(root).run(make_call("find_files", pattern="*.txt"))).content.decode().splitlines()
-    )
+    text = (await text_of(root, "find_files", pattern="*.txt")).splitlines()
     assert (text[0], len(text)) == ("1,003 files:", 1_002)
     assert text[-1] == "(… 3 more files; narrow the pattern or the path)"
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule, ToolResult
+from helix_desktop.domain.tools import ANY, PermissionRule, ToolResult
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.services.tool_service import WebFetcher, resolve
 from helix_desktop.system.ip_addresses import address_zone
@@ -28,7 +28,8 @@ from tests.support.local_site import (
     redirect,
     serve_site,
 )
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tables import for_each
+from tests.support.tool_rig import make_call, make_tools, request_for
 
 PUBLIC = "93.184.215.14"
 
@@ -64,24 +65,24 @@ async def test_a_page_is_returned_as_complete_text(tmp_path: Path) -> None:
     assert "authorization" not in request
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
-        "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1",
-        "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:c0a8:101::", "not an address",
-        "fec0::1", "feff::1", "3fff::1", "5f00::1", "192.0.0.8", "192.0.0.9", "192.88.99.1",
-        "::ffff:192.0.0.8", "64:ff9b::c058:6301", "2002:c058:6301::1",
-    ],
+NOT_PUBLIC = (
+    "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
+    "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1",
+    "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:c0a8:101::", "not an address",
+    "fec0::1", "feff::1", "3fff::1", "5f00::1", "192.0.0.8", "192.0.0.9", "192.88.99.1",
+    "::ffff:192.0.0.8", "64:ff9b::c058:6301", "2002:c058:6301::1",
 )  # fmt: skip
-async def test_private_networks_are_never_contacted(tmp_path: Path, address: str) -> None:
-    assert address_zone(address) != "public"
+
+
+async def test_private_networks_are_never_contacted(tmp_path: Path) -> None:
     async with serve_site({}) as site:
-        for answers in ([address], [PUBLIC, address]):
-            web = FetchRig(tmp_path, site, {"inside.example": [answers]})
-            with pytest.raises(ToolError, match="was refused: it leads to"):
-                await web.fetch("http://inside.example/")
-            assert web.client.addresses == []
+        for address in NOT_PUBLIC:
+            assert address_zone(address) != "public", address
+            for answers in ([address], [PUBLIC, address]):
+                web = FetchRig(tmp_path, site, {"inside.example": [answers]})
+                with pytest.raises(ToolError, match="was refused: it leads to"):
+                    await web.fetch("http://inside.example/")
+                assert web.client.addresses == [], address
     assert site.requests == []
 
 
@@ -114,22 +115,17 @@ async def test_the_client_connects_only_to_the_checked_address() -> None:
         assert f"host: no-such-name.invalid:{site.port}\r\n" in site.requests[0].lower()
 
 
-@pytest.mark.parametrize("host", ["localhost", "[::1]", "127.0.0.1"])
-async def test_every_spelling_of_localhost_is_refused(tmp_path: Path, host: str) -> None:
+async def test_every_spelling_of_localhost_is_refused(tmp_path: Path) -> None:
+    """The system reads the numeric ones all as 127.0.0.1: the resolved address counts."""
     async with serve_site({"/": http_response(b"inside")}) as site:
         box = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
-        with pytest.raises(ToolError):
-            await box.run(make_call("fetch_url", url=f"http://{host}:{site.port}/"))
-        assert site.requests == []
-
-
-@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "localhost.example"])
-async def test_numeric_spellings_of_localhost_are_refused(tmp_path: Path, host: str) -> None:
-    """The system reads them all as 127.0.0.1: the resolved address counts."""
-    async with serve_site({"/": http_response(b"inside")}) as site:
-        web = FetchRig(tmp_path, site, {host: [["127.0.0.1"]]})
-        with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
-            await web.fetch(f"http://{host}/")
+        for host in ("localhost", "[::1]", "127.0.0.1"):
+            with pytest.raises(ToolError):
+                await box.run(make_call("fetch_url", url=f"http://{host}:{site.port}/"))
+        for host in ("127.1", "2130706433", "0x7f000001", "localhost.example"):
+            web = FetchRig(tmp_path, site, {host: [["127.0.0.1"]]})
+            with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
+                await web.fetch(f"http://{host}/")
         assert site.requests == []
 
 
@@ -191,16 +187,14 @@ async def test_an_invalid_url_is_refused_before_approval(tmp_path: Path, url: st
 async def test_each_host_needs_approval_and_is_displayed_verbatim(tmp_path: Path) -> None:
     async with serve_site({}) as site:
         box = FetchRig(tmp_path, site, {}).box
-    ask = await box.approval(make_call("fetch_url", url="https://EXAMPLE.org/a"))
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(box, make_call("fetch_url", url="https://EXAMPLE.org/a"))
     assert (ask.kind, ask.host, ask.confined, ask.summary) == (
         "fetch", "example.org", False, "Fetch a page from example.org",
     )  # fmt: skip
     rule = PermissionRule(ANY, "example.org", kind="host")
     assert ask.suggested_rules[-1] == rule
     assert evaluate((rule,), ask).effect == "allow"
-    alike = await box.approval(make_call("fetch_url", url="https://ex\u0430mple.org/a"))
-    assert isinstance(alike, ApprovalRequest)
+    alike = await request_for(box, make_call("fetch_url", url="https://ex\u0430mple.org/a"))
     assert alike.host == "xn--exmple-4nf.org"
     assert evaluate((rule,), alike).effect == "ask"
 
@@ -301,7 +295,7 @@ def test_a_page_reads_naturally() -> None:
     assert html_to_text(PAGE) == TEXT
 
 
-@pytest.mark.parametrize("tag", ["script", "style", "template", "svg", "noscript", "iframe"])
+@for_each("tag", ["script", "style", "template", "svg", "noscript", "iframe"])
 def test_invisible_content_is_omitted(tag: str) -> None:
     assert "secret" not in html_to_text(f"<p>seen</p><{tag}>secret</{tag}><p>too</p>")
 
@@ -321,7 +315,7 @@ def test_very_deep_and_unclosed_pages_take_little_time(piece: str) -> None:
     assert time.process_time() - started < 20  # some 0.3 s; a quadratic reader takes an hour
 
 
-@pytest.mark.parametrize("html", ['<a "', '<a href="x', '<p>words</p><a "'])
+@for_each("html", ['<a "', '<a href="x', '<p>words</p><a "'])
 def test_an_unterminated_tag_ends_the_page(html: str) -> None:
     assert html_to_text(html).endswith("\n")
 

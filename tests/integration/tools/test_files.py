@@ -14,14 +14,14 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import ANY, PermissionRule
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.files.find import SearchText, SearchTextArguments
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.process import CappedOutput, ProcessResult, Ripgrep
 from helix_desktop.ui.chat.rows.changed_file_rows import edited_file_lines
 from tests.support.image_bytes import png
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for, text_of
 from tests.support.workspace_away import away
 
 
@@ -32,10 +32,6 @@ def root(tmp_path: Path) -> Path:
     (root / "src" / "a.py").write_text("one\ntwo\nthree\n")
     (root / "src" / "b.txt").write_text("two again\n")
     return root
-
-
-async def text_of(root: Path, name: str, **arguments: object) -> str:
-    return (await make_tools(root).run(make_call(name, **arguments))).content.decode()
 
 
 async def test_a_complete_file_is_returned_byte_for_byte(root: Path) -> None:
@@ -53,8 +49,7 @@ async def test_a_file_that_may_hold_keys_is_read_with_approval_and_left_out_of_s
     (root / "prod.env").write_text("KEY=two\n")
     assert await tools.approval(make_call("read_file", path="prod.env")) is not None
     for path in (".env", "settings"):
-        request = await tools.approval(make_call("read_file", path=path))
-        assert isinstance(request, ApprovalRequest), path
+        request = await request_for(tools, make_call("read_file", path=path))
         assert (request.kind, request.subject, request.may_change_files) == ("read", ".env", False)
         assert request.rule.text == "Read the file .env"
         for mode in ("ask", "plan", "auto"):
@@ -272,8 +267,7 @@ async def test_a_search_ignores_outside_files_and_the_apps_own_data(root: Path) 
 async def test_a_write_shows_its_diff_for_approval_and_reports_the_result(root: Path) -> None:
     box = make_tools(root)
     call = make_call("write_file", path="src/new.py", content="x = 1\n")
-    ask = await box.approval(call)
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(box, call)
     assert (ask.subject, ask.rule) == ("src/new.py", PermissionRule(ANY, "src/new.py", kind="path"))
     assert [(edit.path, edit.diff.after_lines) for edit in ask.edits] == [("src/new.py", ("x = 1\n",))]
     assert not (root / "src" / "new.py").exists()
@@ -299,8 +293,7 @@ async def test_an_edit_changes_only_its_match(root: Path) -> None:
     (root / "crlf.txt").write_bytes(b"a\r\nb\r\n\xff\r\n")
     box = make_tools(root)
     call = make_call("edit_file", path="crlf.txt", old_text="a\nb\n", new_text="a\nc\n")
-    ask = await box.approval(call)
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(box, call)
     lines = [(line.kind, line.text) for hunk in ask.edits[0].diff.hunks for line in hunk.lines]
     assert lines[1:3] == [("removed", "b\r"), ("added", "c\r")]
     assert (await box.run(call)).content == (b"Edited crlf.txt: 1 replacement at line 1. Lines: 3 -> 3.\n")
@@ -380,8 +373,7 @@ def properties_of(schema: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]
 async def test_diffs_and_listings_hide_and_forge_nothing(tmp_path: Path) -> None:
     box = make_tools(tmp_path)
     call = make_call("write_file", path="a\n+++ b/safe.txt", content="x = '\u202e'\n\x1b[1A\n")
-    ask = await box.approval(call)
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(box, call)
     assert ask.summary == "Write a\\u000a+++ b/safe.txt"
     shown = edited_file_lines(ask.edits[0], 9)
     assert shown.name == "a\\u000a+++ b/safe.txt"
@@ -434,8 +426,7 @@ async def test_no_tool_touches_what_the_ignore_file_lists(root: Path) -> None:
         assert "a.keys.txt\n" not in answer.replace("-> a.keys.txt", "")
         assert "plan.txt" not in answer
         assert answer.endswith("(what .agentignore lists is left out)\n")
-    request = await make_tools(root).approval(make_call("run_command", command="cat a.keys.txt"))
-    assert isinstance(request, ApprovalRequest)
+    request = await request_for(make_tools(root), make_call("run_command", command="cat a.keys.txt"))
     assert "It can read what .agentignore excludes: commands can't be held to it." in request.effect_details
 
     (root / ".agentignore").unlink()

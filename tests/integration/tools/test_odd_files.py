@@ -21,13 +21,9 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import text_of
 
 posix_names = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-
-
-async def text_of(root: Path, tool: str, **arguments: object) -> str:
-    return (await make_tools(root).run(make_call(tool, **arguments))).content.decode()
 
 
 async def edit(root: Path, old: str, new: str, path: str = "f.txt") -> str:

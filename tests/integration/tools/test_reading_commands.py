@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.tools import ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
 from helix_desktop.tools.tool import ToolGrants
 from tests.support.git_checkouts import git
 from tests.support.sandbox_rig import SandboxRig, write_file
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
 
@@ -279,8 +279,7 @@ async def test_a_program_of_the_workspace_is_asked_about(sandbox_rig: SandboxRig
     ):
         environ = {"HOME": str(sandbox_rig.home), "PATH": f"{folder}:{os.environ['PATH']}"}
         box = make_tools(sandbox_rig.root, sandbox_provider=sandbox_rig.sandboxes, environ=environ)
-        request = await box.approval(command)
-        assert isinstance(request, ApprovalRequest)
+        request = await request_for(box, command)
         assert not request.is_reading, folder
     tool.unlink()
     sandbox_rig.box = box
@@ -298,8 +297,7 @@ async def test_without_a_sandbox_and_with_network_it_is_asked_about(
     sandbox_rig.reading_lines = ()
     assert not (await sandbox_rig.asks("ls")).is_reading, "the user switched it off"
     box = make_tools(tmp_path, sandbox_provider=no_sandbox_provider())
-    request = await box.approval(make_call("run_command", command="ls"))
-    assert isinstance(request, ApprovalRequest)
+    request = await request_for(box, make_call("run_command", command="ls"))
     assert not request.is_reading
 
 

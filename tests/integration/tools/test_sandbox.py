@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.domain.tools import STOPPED, ApprovalRequest
+from helix_desktop.domain.tools import STOPPED
 from helix_desktop.tools.git import GitProgram
 from helix_desktop.tools.shell.sandbox_bubblewrap import NAMESPACE_OPTIONS, Bubblewrap, find_network_program
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
@@ -25,7 +25,7 @@ from tests.support.git_checkouts import git
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, wait_for_exit
 from tests.support.sandbox_rig import SANDBOXES, SandboxRig, write_file
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
 
@@ -296,8 +296,7 @@ async def test_only_enforced_limits_count_as_confined(sandbox_rig: SandboxRig) -
 
 async def test_the_approval_names_the_limits_of_the_command(bubblewrap_rig: SandboxRig, home: Path) -> None:
     async def approval_of(box: ToolRegistry, **more: object) -> tuple[bool, str, str]:
-        ask = await box.approval(make_call("run_command", command="make", **more))
-        assert isinstance(ask, ApprovalRequest)
+        ask = await request_for(box, make_call("run_command", command="make", **more))
         assert ask.detail == "make"
         return ask.confined, ask.subject, ask.effect
 
@@ -386,8 +385,7 @@ async def test_the_card_says_where_programs_can_be_reached_with_network(bubblewr
         sandbox = Bubblewrap(program, landlock_abi=abi)
         box = SandboxRig(bubblewrap_rig.home, sandbox).box
         for network in (False, True):
-            ask = await box.approval(make_call("run_command", command="make", network=network))
-            assert isinstance(ask, ApprovalRequest)
+            ask = await request_for(box, make_call("run_command", command="make", network=network))
             assert (sentence in ask.effect) == (says_so and network)
 
 
@@ -481,7 +479,6 @@ def _network_programs() -> set[str]:
 async def test_the_card_says_what_a_network_of_its_own_does_not_reach(own_network_rig: SandboxRig) -> None:
     sentence = "It can't reach servers on your computer's localhost."
     for network in (False, True):
-        ask = await own_network_rig.box.approval(make_call("run_command", command="make", network=network))
-        assert isinstance(ask, ApprovalRequest)
+        ask = await own_network_rig.asks("make", network=network)
         assert ask.effect_details == ((sentence,) if network else ())
         assert "other programs" not in ask.effect

@@ -13,14 +13,14 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
-from helix_desktop.domain.tools import STOPPED, TURN_ENDED, ApprovalRequest, PermissionRule
+from helix_desktop.domain.tools import STOPPED, TURN_ENDED, PermissionRule
 from helix_desktop.permissions.rules import evaluate, rule_applies
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, run_process
 from helix_desktop.tools.shell.run_command import describe_result
 from helix_desktop.tools.shell.scratch import ScratchDir, temporary_base
 from helix_desktop.tools.tool import clean_environment
 from tests.support.output_recorder import OutputRecorder
-from tests.support.tool_rig import make_call, make_tools
+from tests.support.tool_rig import make_call, make_tools, request_for
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are written for a POSIX shell")
@@ -40,12 +40,10 @@ async def test_silence_is_stated_and_stdin_is_closed(tmp_path: Path) -> None:
 
 
 async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
-    ask = await make_tools(tmp_path).approval(make_call("run_command", command="make  test"))
-    assert isinstance(ask, ApprovalRequest)
+    ask = await request_for(make_tools(tmp_path), make_call("run_command", command="make  test"))
     assert (ask.subject, ask.detail) == ("make  test", "make  test")
     assert ask.rule == PermissionRule("run_command", "make  test")
-    other = await make_tools(tmp_path).approval(make_call("run_command", command="make test"))
-    assert isinstance(other, ApprovalRequest)
+    other = await request_for(make_tools(tmp_path), make_call("run_command", command="make test"))
     assert not rule_applies(ask.rule, other)
 
 
@@ -56,8 +54,7 @@ async def test_mode_auto_asks_before_a_write_through_a_link(tmp_path: Path) -> N
         ("echo x > settings", "ask"), ("cp a editor/tasks.json", "ask"), ("echo x > $'\\0'", "allow"),
         ("echo x > other", "allow"), ("cat settings > other", "allow"),
     ):  # fmt: skip
-        ask = await make_tools(tmp_path).approval(make_call("run_command", command=command))
-        assert isinstance(ask, ApprovalRequest)
+        ask = await request_for(make_tools(tmp_path), make_call("run_command", command=command))
         coverage = FileCoverage(places=(UncoveredPlace(".env", "secret"),), is_complete=True)
         confined = msgspec.structs.replace(ask, coverage=coverage, confined=True)
         assert evaluate((), confined, "auto").effect == effect
