@@ -150,6 +150,16 @@ async def test_the_ratio_survives_a_restart() -> None:
         assert "from earlier sessions" in shown_source(conversation)
 
 
+async def test_a_session_keeps_the_ratio_of_its_former_model_over_a_restart() -> None:
+    model, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    rig, first = await calibrated_rig(model)
+    workspace = rig.create_workspace(rig.store, BALANCED)
+    await workspace.set_models(other)
+    await (await workspace.open_session(first.session.id)).run("word " * 400)
+    (summary,) = await rig.store.sessions()
+    assert set(summary.ratios) == {model.info.label, other.info.label}
+
+
 async def test_other_workspaces_are_not_calibrated() -> None:
     """A workspace's knowledge stays in it, as everything does."""
     rig, _ = await calibrated_rig(Reporting("one", 1.5))

@@ -282,6 +282,13 @@ def test_it_shows_what_a_server_says_of_its_tool(view: ChatView) -> None:
         assert any(text.startswith("The server has changed since you allowed this") for text in texts)
 
 
+def test_the_command_comes_first_and_whole(view: ChatView) -> None:
+    command = "\n".join(f"echo {number}" for number in range(13))
+    _, item = _shown(view, replace(_CONFINED, detail=command, effect="Writes only in the workspace."))
+    first, second, *_ = sorted(item.texts, key=lambda text: text.y)
+    assert (first.text(), second.text()) == (command, "Writes only in the workspace.")
+
+
 @pytest.mark.parametrize(
     ("command", "label", "rule"),
     [

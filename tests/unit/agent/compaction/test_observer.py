@@ -288,6 +288,14 @@ async def test_only_one_observer_runs_at_a_time() -> None:
     assert len(rig.events(ObservationsPlaced)) == 1
 
 
+async def test_prepared_observations_stay_out_of_the_window_once_they_are_turned_off() -> None:
+    rig = await rig_after_turns(4, PLACE_LATE)
+    rig.workspace.policy = msgspec.structs.replace(PLACE_LATE, observe_at=0.0, observe_place_at=0.0)
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("And now?")
+    assert (len(rig.events(ObservationsMade)), rig.events(ObservationsPlaced)) == (1, [])
+
+
 async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
     """While they are written the turn goes on and is folded; what they are paid for is not lost."""
     gate = asyncio.Event()

@@ -85,6 +85,7 @@ async def test_all_waiting_calls_are_asked_at_once() -> None:
     ids = await wait_for_requests(rig, *(f"s0{number}" for number in range(10)))
     for call_id in reversed(ids):
         assert conversation.decide(call_id, "deny" if call_id == "s03" else "once")
+        assert not conversation.decide(call_id, "once"), "it has its answer"
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == sorted(set(ids) - {"s03"})
     assert [event.outcome for event in rig.events(ToolAnswered)].count("denied") == 1
