@@ -318,8 +318,11 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
     for rewrite in rewrites:
         if isinstance(rewrite, FoldMade | ObservationsMade | HandoverMade):
             states[rewrite.index] = ("index", 0)
-        elif isinstance(rewrite, Excluded):
-            states.setdefault(rewrite.digest, _ELSEWHERE)
+        elif isinstance(rewrite, Excluded):  # of a message, or of a text of the session's start
+            is_out = rewrite in transcript.rewrites.excluded_texts.values()
+            of_part: CacheState = "excluded" if is_out else "in_window"
+            state = of_part if rewrite.part else standings.state_of(rewrite.targets[0])
+            states.setdefault(rewrite.digest, (state, 0))
     return states
 
 

@@ -18,7 +18,7 @@ from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.store import Commit, Content, ContentKind, EntryFilter, SavedCondition
@@ -44,6 +44,7 @@ from helix_desktop.ui.outputs.rows import (
 from helix_desktop.ui.outputs.source import CacheSource, content_states
 from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.translation import translate
+from tests.support import session_rewrites
 from tests.support.agent_rig import AgentRig
 from tests.support.galleries.panes_samples import cache_row
 from tests.support.image_bytes import png
@@ -183,6 +184,22 @@ def test_the_index_of_a_note_is_of_its_session() -> None:
     note = FoldMade(0, simulator.transcript.last_seq, "A note.", 3, "d" * 64, 1, steps=1, saved=5)
     simulator.record(note)
     assert content_states(simulator.transcript)[note.index] == ("index", 0)
+
+
+def test_a_message_that_is_left_out_is_left_out_until_that_is_undone() -> None:
+    """It was called Not in session, before and after the undo."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("A long answer. " * 30, 1)
+    simulator.answer_call(0, "x\n" * 50)
+    simulator.send_message("And now?")
+    seqs = [seq for seq in (session_rewrites.exclude(simulator, index) for index in range(3)) if seq]
+    events = map(simulator.transcript.rewrites.by_seq.get, seqs)
+    digests = [event.digest for event in events if isinstance(event, Excluded)]
+    assert {content_states(simulator.transcript)[digest][0] for digest in digests} == {"excluded"}
+    for seq in seqs:
+        simulator.record(Undone(seq))
+    assert {content_states(simulator.transcript)[digest][0] for digest in digests} == {"in_window"}
 
 
 def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
