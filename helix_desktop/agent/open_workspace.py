@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.content_recall import ContentAccess
+from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
+from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.model_roles import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
@@ -24,7 +25,6 @@ from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestCh
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy, policy_from_event
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate

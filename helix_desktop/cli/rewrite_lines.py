@@ -37,7 +37,7 @@ from helix_desktop.domain.events.summary import (
     checkpoint_in,
 )
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.words.compaction import retaken_text, rewrite_reason_text
+from helix_desktop.words.context_changes import retaken_text, rewrite_reason_text
 from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.translation import Translator, translate
 

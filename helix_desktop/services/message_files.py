@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from helix_desktop.agent.attachments import MAX_FILE_BYTES
-from helix_desktop.agent.content_recall import ContentAccess
+from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.domain.errors import HelixError, InvalidInput, ToolError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.files.mention import FuzzyPaths, Mention, PathMatch, find_mentions

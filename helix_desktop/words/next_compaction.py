@@ -5,9 +5,9 @@ from __future__ import annotations
 from helix_desktop.context.policy_numbers import FIELDS, ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import BREAKER_FAILURES, CompactionOutlook
 from helix_desktop.context.window.used_tokens import CompactionTrigger, UsageGauge
-from helix_desktop.words.compaction import limit_text
-from helix_desktop.words.message_states import explain_hold
+from helix_desktop.words.context_changes import limit_text
 from helix_desktop.words.numbers import format_token_count, format_tokens
+from helix_desktop.words.state_words import explain_hold
 from helix_desktop.words.times import format_duration
 from helix_desktop.words.translation import Translator
 

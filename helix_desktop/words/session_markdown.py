@@ -31,7 +31,7 @@ from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.attachments import attachment_name
-from helix_desktop.words.compaction import handover_text
+from helix_desktop.words.context_changes import handover_text
 from helix_desktop.words.file_changes import recorded_changes_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_date_and_time

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
+from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.config.paths import DataDir
 from helix_desktop.services.app_services import AppServices
 from tests.support.cli_rig import Cli, CommandResult

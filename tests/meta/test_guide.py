@@ -33,9 +33,9 @@ from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS, LONG_TEXT_LIN
 from helix_desktop.ui.help.guide import guide_pages
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.settings.policy.form import FILE_FIELDS
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support.tables import for_each
 

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec.structs import replace
 from PySide6.QtCore import QTimer
 
+from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -27,7 +28,6 @@ from helix_desktop.agent.session import (
     SubagentProgress,
     TurnChanged,
 )
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (

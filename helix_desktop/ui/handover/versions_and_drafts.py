@@ -14,13 +14,13 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
 from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import (
     format_token_change,
     format_token_count,
     format_tokens,
     format_whole_percent,
 )
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.summaries import handover_titles
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate

@@ -17,8 +17,8 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.words.call_targets import call_title
-from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.numbers import format_integer, format_tokens
+from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")

@@ -26,8 +26,8 @@ from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, p
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
-from helix_desktop.words.message_states import OUTDATED, STATE_WORDS
 from helix_desktop.words.numbers import format_token_count, format_tokens
+from helix_desktop.words.state_words import OUTDATED, STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")

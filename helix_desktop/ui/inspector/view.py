@@ -40,8 +40,8 @@ from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, actio
 from helix_desktop.ui.kit.boxes import Dot, Pen
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
-from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.state_words import gauge_source_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")

@@ -40,8 +40,8 @@ from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.outputs.rows import CacheRow, CacheState, PreviewState, target_name, tool_name
 from helix_desktop.words.call_targets import target_title
-from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size, format_token_count
+from helix_desktop.words.state_words import OUTDATED, explain_outdated
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, error_text, translate
 

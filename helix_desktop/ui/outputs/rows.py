@@ -15,8 +15,8 @@ from helix_desktop.domain.digest import EXCLUDE, SHORT_DIGITS
 from helix_desktop.domain.store import DEFAULT_FILTER, CacheEntry, EntryFilter
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.words.call_targets import call_verb, given_text, shown_target
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_size, format_tokens
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 

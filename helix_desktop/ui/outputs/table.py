@@ -78,8 +78,8 @@ from helix_desktop.ui.outputs.rows import (
     tool_name,
 )
 from helix_desktop.ui.outputs.source import CacheSource
-from helix_desktop.words.message_states import OUTDATED, explain_outdated
 from helix_desktop.words.numbers import format_size
+from helix_desktop.words.state_words import OUTDATED, explain_outdated
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Outputs")

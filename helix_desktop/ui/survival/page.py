@@ -70,9 +70,9 @@ from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted, isolate
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("With and without Helix")

@@ -52,7 +52,7 @@ from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.timeline.bullet_view import source_text
 from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.call_targets import output_title
-from helix_desktop.words.compaction import (
+from helix_desktop.words.context_changes import (
     context_change_text,
     masked_contents_text,
     retaken_text,
@@ -60,9 +60,9 @@ from helix_desktop.words.compaction import (
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.model_names import effort_refused_text, slow_model_text
 from helix_desktop.words.numbers import format_token_change, format_token_count
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.summaries import MissingText
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate

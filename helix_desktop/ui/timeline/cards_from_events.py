@@ -72,15 +72,15 @@ from helix_desktop.ui.timeline.summary_cards import (
 )
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.call_targets import given_text, output_title
-from helix_desktop.words.compaction import (
+from helix_desktop.words.context_changes import (
     chosen_form_text,
     context_change_text,
     excluded_text,
     is_by_user,
     pin_text,
 )
-from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.policies import session_policy_text
+from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title
 from helix_desktop.words.translation import translate
 

@@ -45,10 +45,10 @@ from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_chang
 from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_chart import UsageChart
 from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
-from helix_desktop.words.message_states import STATE_WORDS
 from helix_desktop.words.next_compaction import explain_acts
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.steps import about_tokens, looking_at_text
 from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.translation import Translator, translate

@@ -65,7 +65,7 @@ from helix_desktop.ui.timeline.cards import (
     undone_pill,
     unfold_button,
 )
-from helix_desktop.words.compaction import (
+from helix_desktop.words.context_changes import (
     context_change_text,
     masked_contents_text,
     reasons_text,
@@ -76,15 +76,15 @@ from helix_desktop.words.compaction import (
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.message_states import (
+from helix_desktop.words.model_names import recorded_writer, writer_name
+from helix_desktop.words.numbers import format_integer, format_token_count
+from helix_desktop.words.sessions import session_title
+from helix_desktop.words.state_words import (
     STATE_WORDS,
     explain_checkpoint,
     explain_merged_observations,
     explain_observations,
 )
-from helix_desktop.words.model_names import recorded_writer, writer_name
-from helix_desktop.words.numbers import format_integer, format_token_count
-from helix_desktop.words.sessions import session_title
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText, unused_text
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate

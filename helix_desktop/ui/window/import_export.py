@@ -53,7 +53,7 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
-from helix_desktop.words.compaction import trigger_text
+from helix_desktop.words.context_changes import trigger_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title

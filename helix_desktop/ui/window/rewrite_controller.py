@@ -44,9 +44,9 @@ from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_chang
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.words.compaction import limit_text, pin_text
-from helix_desktop.words.message_states import hold_text
+from helix_desktop.words.context_changes import limit_text, pin_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")

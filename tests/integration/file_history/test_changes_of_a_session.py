@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.agent.change_recorder import record_captures, record_unrecorded
+from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
-from helix_desktop.domain.file_history.merge import HunkState
+from helix_desktop.domain.file_history.merges_and_hunks import HunkState
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope

@@ -26,7 +26,7 @@ from helix_desktop.domain.file_history.changes import (
     UncoveredPlace,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
-from helix_desktop.domain.file_history.merge import merge
+from helix_desktop.domain.file_history.merges_and_hunks import merge
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.change_groups import (
     ChangesState,

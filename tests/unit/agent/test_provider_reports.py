@@ -28,7 +28,7 @@ from helix_desktop.domain.messages import (
     Usage,
 )
 from helix_desktop.providers.anthropic import encode_request
-from helix_desktop.words.message_states import gauge_source_text
+from helix_desktop.words.state_words import gauge_source_text
 from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.model_servers.chat_server import text_reply
 from tests.support.model_servers.prompt_cache import PromptCacheScript

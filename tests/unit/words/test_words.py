@@ -41,7 +41,7 @@ from helix_desktop.domain.store_reports import ImportResult, LostContent, Repair
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
-from helix_desktop.words.compaction import (
+from helix_desktop.words.context_changes import (
     handover_text,
     limit_text,
     masked_contents_text,
@@ -51,7 +51,6 @@ from helix_desktop.words.compaction import (
 )
 from helix_desktop.words.git import git_text
 from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.next_compaction import (
     compaction_text,
     explain_acts,
@@ -70,6 +69,7 @@ from helix_desktop.words.numbers import format_usd as words_usd
 from helix_desktop.words.session_markdown import session_markdown
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
+from helix_desktop.words.state_words import gauge_source_text
 from helix_desktop.words.steps import looking_at_text, sent_at_text, step_text
 from helix_desktop.words.store_reports import (
     deletion_lines,

@@ -12,7 +12,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QFont, QShowEvent, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
-from helix_desktop.domain.file_history.merge import Chunk, ChunkChoice, Merge
+from helix_desktop.domain.file_history.merges_and_hunks import Chunk, ChunkChoice, Merge
 from helix_desktop.domain.files.content import utf16_encoding
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.buttons import IconButton, PushButton

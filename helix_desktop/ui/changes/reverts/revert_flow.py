@@ -11,14 +11,14 @@ import msgspec
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
+from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, RevertPlan, RevertSelection
-from helix_desktop.domain.file_history.merge import merge
+from helix_desktop.domain.file_history.merges_and_hunks import merge
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run

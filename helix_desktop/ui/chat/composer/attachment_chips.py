@@ -40,7 +40,7 @@ from helix_desktop.ui.kit.boxes import Icon, Pen, Text, face
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.words.attachments import attachment_facts, attachment_icon, attachment_name
-from helix_desktop.words.message_states import OUTDATED, explain_outdated
+from helix_desktop.words.state_words import OUTDATED, explain_outdated
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")

@@ -13,9 +13,9 @@ from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.boxes import Drawing, Pen, Row, Text
-from helix_desktop.words.message_states import explain_hold, gauge_source_text
 from helix_desktop.words.next_compaction import gauge_compaction_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.state_words import explain_hold, gauge_source_text
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")

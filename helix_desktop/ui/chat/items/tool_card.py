@@ -78,9 +78,9 @@ from helix_desktop.ui.kit.boxes import (
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
-from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.model_names import slow_model_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
+from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.times import format_date, format_elapsed, format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 

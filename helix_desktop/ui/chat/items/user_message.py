@@ -25,7 +25,7 @@ from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text
 from helix_desktop.ui.kit.intents import BranchSession, OpenCacheEntry, RewindTo, ShowInTimeline
 from helix_desktop.words.attachments import attachment_icon, attachment_name
-from helix_desktop.words.message_states import explain_outdated
+from helix_desktop.words.state_words import explain_outdated
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")

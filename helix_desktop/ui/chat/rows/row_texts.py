@@ -38,7 +38,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
-from helix_desktop.words.message_states import OUTDATED, REPEATED, STATE_WORDS
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
@@ -46,6 +45,7 @@ from helix_desktop.words.numbers import (
     format_tokens,
     format_usd,
 )
+from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS
 from helix_desktop.words.times import format_duration, format_elapsed
 from helix_desktop.words.translation import Translator, translate
 

@@ -30,7 +30,7 @@ from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.words.attachments import attachment_facts, attachment_name
 from helix_desktop.words.file_changes import uncovered_details, uncovered_line
-from helix_desktop.words.message_states import OUTDATED
+from helix_desktop.words.state_words import OUTDATED
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

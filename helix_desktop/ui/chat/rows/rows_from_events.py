@@ -83,7 +83,7 @@ from helix_desktop.ui.chat.rows.tool_rows_from_events import ToolRows, is_outdat
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetryFailed, ShowInTimeline, Undo
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
-from helix_desktop.words.compaction import (
+from helix_desktop.words.context_changes import (
     context_change_text,
     divider_change_text,
     handover_text,
@@ -95,7 +95,6 @@ from helix_desktop.words.compaction import (
 from helix_desktop.words.costs import budget_text, cost_text
 from helix_desktop.words.file_changes import changed_file_text, files_changed_text, recorded_changes_text
 from helix_desktop.words.instructions import instructions_text
-from helix_desktop.words.message_states import hold_text
 from helix_desktop.words.model_names import (
     effort_refused_text,
     effort_text,
@@ -108,6 +107,7 @@ from helix_desktop.words.next_compaction import next_try_text
 from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.sessions import mode_text
+from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

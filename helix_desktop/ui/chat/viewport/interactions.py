@@ -58,7 +58,7 @@ from helix_desktop.ui.kit.intents import (
 )
 from helix_desktop.ui.rows.list_view import ListMouse
 from helix_desktop.ui.rows.viewport import HitResult
-from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")

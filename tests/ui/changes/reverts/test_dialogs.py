@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertPlan
-from helix_desktop.domain.file_history.merge import merge
+from helix_desktop.domain.file_history.merges_and_hunks import merge
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog, SideView
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import revert_button_text
 from helix_desktop.ui.changes.reverts.revert_flow import done_text

@@ -48,8 +48,8 @@ from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import FoldCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
-from helix_desktop.words.message_states import gauge_source_text
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.state_words import gauge_source_text
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import choose_form, fold, histories_with_rewrites

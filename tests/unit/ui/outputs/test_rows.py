@@ -42,7 +42,7 @@ from helix_desktop.ui.outputs.rows import (
     tool_name,
 )
 from helix_desktop.ui.outputs.source import CacheSource, content_states
-from helix_desktop.words.message_states import STATE_WORDS
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support import session_rewrites
 from tests.support.agent_rig import AgentRig
@@ -88,7 +88,7 @@ def test_the_word_for_a_state_stands_in_one_file() -> None:
         for path in package.rglob("*.py")
         if any(word in path.read_text("utf-8") for word in words)
     }
-    assert files == {"words/message_states.py"}
+    assert files == {"words/state_words.py"}
 
 
 _STEMS = {

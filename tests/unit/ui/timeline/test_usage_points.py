@@ -34,7 +34,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.usage_points import usage_points
-from helix_desktop.words.compaction import context_change_text
+from helix_desktop.words.context_changes import context_change_text
 from tests.support.agent_rig import SWEEPING, AgentRig
 from tests.support.histories import SessionSimulator, histories
 from tests.support.rewrite_histories import histories_with_rewrites

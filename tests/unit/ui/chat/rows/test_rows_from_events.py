@@ -71,7 +71,7 @@ from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
-from helix_desktop.words.compaction import is_by_user
+from helix_desktop.words.context_changes import is_by_user
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories

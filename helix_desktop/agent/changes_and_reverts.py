@@ -44,7 +44,12 @@ from helix_desktop.domain.file_history.changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_states, patch_text
-from helix_desktop.domain.file_history.merge import HunkState, all_in_state, apply_hunks, hunk_states
+from helix_desktop.domain.file_history.merges_and_hunks import (
+    HunkState,
+    all_in_state,
+    apply_hunks,
+    hunk_states,
+)
 from helix_desktop.domain.store import SessionSummary, related_branches
 from helix_desktop.domain.translatable_text import TextContext
 
