@@ -420,6 +420,13 @@ async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
     assert rig.conversation.spend_requests == ()
 
 
+async def test_the_demo_model_never_asks() -> None:
+    """It sends nothing anywhere."""
+    rig = await fill_window(msgspec.structs.replace(PRICED_INPUT, demo=True))
+    assert rig.conversation.spend_requests == ()
+    assert rig.model.summary_requests
+
+
 @pytest.mark.parametrize(
     ("info", "budget", "allowed"),
     [

@@ -616,6 +616,22 @@ async def test_a_subagent_without_a_call_ends_with_its_parent_too() -> None:
     await scope.close()
 
 
+async def test_a_subagent_stopped_before_it_started_does_not_start() -> None:
+    """Its session exists, its task was never sent."""
+    rig = SubagentRig({})
+    await rig.begin()
+    rig.store.gated_event_types = (SessionStarted,)
+    scope = TaskScope()
+    run = scope.start(rig.conversation.subagents.run("alpha"), "asked")
+    await rig.store.gate_reached.wait()
+    await rig.conversation.stop()
+    rig.store.gate.set()
+    result = await run
+    assert (result.text, result.ended, result.steps) == ("", "stopped", 0)
+    assert rig.model.requests == []
+    await scope.close()
+
+
 @pytest.mark.parametrize("by_its_call", [False, True])
 async def test_the_user_can_stop_a_single_subagent(by_its_call: bool) -> None:
     """The parent is informed, gets the text so far, and goes on; so does the other subagent."""
