@@ -237,8 +237,9 @@ async def test_what_is_left_to_do_stands_in_a_handover_that_does_not_say_it() ->
 
 async def test_what_the_user_left_out_is_not_sent_to_be_summarized() -> None:
     rig, conversation = await begin_with(script=thinking_script(9), policy=MANUAL_ONLY)
-    await rig.say("The password is swordfish.", "And now?")
-    await conversation.window.exclude(rig.seqs(UserSpoke)[0])
+    await rig.say("The password is swordfish.", "And now?", "Or is it swordfish-2?")
+    for seq in rig.seqs(UserSpoke)[::2]:
+        await conversation.window.exclude(seq)
     await conversation.handovers.writer.draft()
     conversation.observations.start()
     await conversation.wait_for_background_work()
