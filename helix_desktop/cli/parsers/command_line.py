@@ -70,8 +70,9 @@ def _split(options: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def is_for_window(argv: Sequence[str]) -> bool:
-    """Return True for what opens the window without a target, with each value behind its option."""
-    return {*argv[::2]} <= {*_MOVED_OPTIONS}
+    """Return True for options of the window alone, without a target."""
+    is_all_options = first_positional(argv) == len(argv)
+    return is_all_options and all(word in _MOVED_OPTIONS for word in argv if word.startswith("-"))
 
 
 def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[str]:

@@ -26,8 +26,8 @@ from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.style.icons import tool_icon
 from helix_desktop.ui.design.style.theme import Themed, restyle
+from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.json_view import (
     MAX_JSON_BYTES,

@@ -59,7 +59,7 @@ from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.icons import tool_icon
+from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.kit.boxes import (
     Box,
     Button,

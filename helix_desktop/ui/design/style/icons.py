@@ -1,4 +1,4 @@
-"""The icons of the window: line drawings tinted in a color of the theme; which of them stands for a tool."""
+"""The icons of the window: line drawings tinted in a color of the theme."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPixmap, QPixmapCach
 from PySide6.QtSvg import QSvgRenderer
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 
 _DIRECTED = frozenset(
     (
@@ -86,35 +85,3 @@ def _draw(name: str, color: str, place: QRectF, width: int, ratio: float) -> QPi
     QSvgRenderer(QByteArray(source.encode())).render(painter, place)
     painter.end()
     return picture
-
-
-_TOOLS = {
-    "server": ("mcp__",),
-    "archive-restore": ("recall",),
-    "terminal": ("bash", "shell", "run", "exec"),
-    "file-pen": ("edit", "patch"),
-    "file-plus": ("write", "create"),
-    "file-text": ("read",),
-    "folder-tree": ("list",),
-    "folder-search": ("glob",),
-    "text-search": ("find", "grep", "search"),
-    "globe": ("fetch", "web"),
-    "bot": ("agent",),
-    "list": ("todo",),
-}
-"""Parts of the names of tools that are not Helix's own, by icon; the first that fits counts."""
-_CONTENTS = {
-    "": "database",
-    "argument": "braces",
-    "handover": "history",
-    "observations": "eye",
-    "fold": "list-tree",
-}
-
-
-def tool_icon(tool: str) -> str:
-    if tool in _CONTENTS:
-        return _CONTENTS[tool]
-    if (builtin := BUILTIN_TOOLS.get(tool)) is not None:
-        return builtin.icon
-    return next((name for name, parts in _TOOLS.items() if any(it in tool.lower() for it in parts)), "wrench")
