@@ -89,8 +89,8 @@ async def test_no_answer_is_told_the_server_and_the_model(rig: McpRig) -> None:
         (ServerReply(action="cancel"), "cancel", "The user canceled"),
         (None, "decline", "Declined, as no user is there"),
     ):
-        told = f"[raw asked: Who are you? – {words}]"
-        assert await ask(rig, User(reply), form()) == ({"action": action}, told)
+        note = f"[raw asked: Who are you? – {words}]"
+        assert await ask(rig, User(reply), form()) == ({"action": action}, note)
 
 
 async def test_a_page_is_opened_with_consent_alone(rig: McpRig) -> None:

@@ -311,19 +311,19 @@ async def recall_part(root: Path, part: ToolResult, **arguments: object) -> str:
 
 
 @pytest.mark.parametrize(
-    ("read", "asked", "given"),
+    ("read", "requested", "recalled"),
     [
         ((960, 1040), (964, 965), (964, 965)), ((4, 90), (10, 11), (10, 11)), ((1, 90), (10, 10), (10, 10)),
         ((960, 1040), (955, 960), (960, 960)),
     ],
 )  # fmt: skip
 async def test_lines_are_those_of_the_file(
-    tmp_path: Path, read: tuple[int, int], asked: tuple[int, int], given: tuple[int, int]
+    tmp_path: Path, read: tuple[int, int], requested: tuple[int, int], recalled: tuple[int, int]
 ) -> None:
     part = await read_part(tmp_path, *read)
-    rows = "".join(f"{number}:row {number}\n" for number in range(given[0], given[1] + 1))
-    stored, lines = (f"{first}-{last}" for first, last in (read, given))
-    assert await recall_part(tmp_path, part, start_line=asked[0], end_line=asked[1]) == (
+    rows = "".join(f"{number}:row {number}\n" for number in range(recalled[0], recalled[1] + 1))
+    stored, lines = (f"{first}-{last}" for first, last in (read, recalled))
+    assert await recall_part(tmp_path, part, start_line=requested[0], end_line=requested[1]) == (
         f"lines {lines} of the stored {stored}, page 1 of 1.\n{rows}"
     )
 

@@ -190,21 +190,23 @@ async def test_nothing_is_told_of_a_folder_that_is_away(project: Path, how: HowA
             await conversation.run("go on")
             late = await workspace.create_session()
             await late.run("hello")
-            told_late = str(server.bodies[-1]["messages"])
+            late_messages = str(server.bodies[-1]["messages"])
         await conversation.run("go on")
         await late.run("go on")
-        told = [message["content"] for message in server.bodies[-2]["messages"] if message["role"] == "user"]
+        messages = [
+            message["content"] for message in server.bodies[-2]["messages"] if message["role"] == "user"
+        ]
         news = [message["content"] for message in server.bodies[-1]["messages"] if message["role"] == "user"]
         kinds = {type(entry.event).__name__ for entry in (*conversation.session.log, *late.session.log)}
-    assert [text.partition("\n")[0][:40] for text in told if not text.startswith("[Project")] == [
+    assert [text.partition("\n")[0][:40] for text in messages if not text.startswith("[Project")] == [
         "read src/deep/a.py", "go on", "go on",
     ]  # fmt: skip
-    assert [text for text in told if text.startswith("[Project")] == [
+    assert [text for text in messages if text.startswith("[Project")] == [
         "[Project instructions in src/AGENTS.md: they hold for files in src/, and win over those of the "
         "folders above it.]\nTest with make."
     ]
-    assert "Answer in German." in told_late
-    assert "Use tabs." not in told_late
+    assert "Answer in German." in late_messages
+    assert "Use tabs." not in late_messages
     assert "Runs all tests." in str(news)
     assert "Use tabs." in str(news)
     assert not kinds & {"FilesChanged", "ChangesRecorded"}

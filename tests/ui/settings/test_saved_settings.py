@@ -148,9 +148,9 @@ async def test_a_test_is_stopped_and_what_is_refused_is_said(page: ProvidersPage
         assert "Connection: passed" in _checks(page)
         editor.test_requested.emit(_draft(server))
         await until(lambda: "Streaming: running" in _checks(page), "waiting for the answer again")
-        asked = len(server.requests)
+        request_count = len(server.requests)
         editor.test_requested.emit(_draft(server))
-        await until(lambda: len(server.requests) > asked, "the request of another test")
+        await until(lambda: len(server.requests) > request_count, "the request of another test")
         await until(lambda: "Streaming: running" in _checks(page), "it waits too")
         assert editor.is_testing, "the end of the former test isn't its end"
         QTest.keyClicks(find_child(editor, QLineEdit, "base_url"), "2")

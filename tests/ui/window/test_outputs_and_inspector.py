@@ -104,8 +104,10 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "File changed"]
         await until(lambda: [pill.isVisible() for pill in pills] == [True], "the mark in the preview")
         cell = outputs.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
-        spoken = Qt.ItemDataRole.AccessibleTextRole
-        await until(lambda: cell.data(spoken) == "log.txt · File changed", "the mark in the list")
+        await until(
+            lambda: cell.data(Qt.ItemDataRole.AccessibleTextRole) == "log.txt · File changed",
+            "the mark in the list",
+        )
         assert "has changed since" in cell.data(Qt.ItemDataRole.ToolTipRole)
         rig.perform(VerifyAllEntries())
         await until(lambda: "1 entry verified." in rig.banner_text(), "the outcome")

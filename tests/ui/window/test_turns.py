@@ -265,8 +265,8 @@ async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(rig: W
     }
 
     def reply(request: dict[str, Any]) -> Reply:
-        wanted = commands.get(str(request["messages"][-1]["content"]), ())
-        calls = [Call("run_command", json.dumps({"command": line}), id=line) for line in wanted]
+        lines = commands.get(str(request["messages"][-1]["content"]), ())
+        calls = [Call("run_command", json.dumps({"command": line}), id=line) for line in lines]
         return StreamedReply(*calls) if calls else text_reply("Fine.")
 
     async with rig.answered_by(reply, "project") as server:
