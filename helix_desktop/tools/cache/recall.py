@@ -319,7 +319,7 @@ _CONTEXT_LINES = 2
 _WIDER_CONTEXTS = (4, 15)  # lines, as long as they fit _WIDE_TOKENS; the last one has all of a small content
 _WIDE_TOKENS = 600
 _FEW_MATCHES = 20  # lines
-_ROW_NUMBER = re.compile(r"^\d+[:-]", re.MULTILINE)
+_MATCHED_ROW = re.compile(r"^\d+:(.*)", re.MULTILINE)
 
 
 class RecallCachedContent(UnguardedTool[RecallArguments]):
@@ -450,7 +450,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         return RecalledText(
             f"{head} · {count_text} for {args.quoted_pattern} {place}.{next_text}\n{page.text}",
             part,
-            page.text,
+            "\n".join(_MATCHED_ROW.findall(page.text)),
         )
 
     async def _rows(
@@ -478,7 +478,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
 def _described(answer: RecalledText, tool: str) -> str:
     """Return what a recall shows in a few words: which part of the content, and what that holds."""
     is_telling = bool(answer.of) and tool_kind(tool) != "search"  # not some lines of the ones found
-    description = describe_output(tool, _ROW_NUMBER.sub("", answer.of)) if is_telling else ""
+    description = describe_output(tool, answer.of) if is_telling else ""
     return ellipsize(", ".join(filter(None, (answer.part, description))), ABOUT_CAP)
 
 

@@ -135,9 +135,10 @@ async def test_a_pattern_returns_lines_with_context_and_their_numbers(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
     digest = await cache.put(LOG)
-    text = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
-    assert "1 matching line for 'SURGE' in lines 250-350.\n" in text
-    assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in text
+    found = await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)
+    assert "1 matching line for 'SURGE' in lines 250-350.\n" in found.model_text
+    assert "\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in found.model_text
+    assert found.about == "1 line for 'SURGE', \"0300 SURGE reading\""
     with pytest.raises(ToolError, match="regex parse error"):
         await recall(tmp_path, cache, digest, pattern="(")
 
