@@ -238,7 +238,7 @@ def _shorten(
     chars_left = max_chars - len(head) - len(tail)
     cap = min(_LINE_CAP, chars_left)
     find_lines = _definition_lines if is_source else _error_lines
-    found = list(find_lines(text, len(head), len(text) - len(tail), cap, lines_before))
+    found, numbers = find_lines(text, len(head), len(text) - len(tail), cap, lines_before)
     lines = _select_lines(found, chars_left, int(max_chars * _MENTION_SHARE))
     end = len(text) - len(tail)
     chars_left -= sum(len(line) + 1 for line in lines.values())
@@ -248,7 +248,9 @@ def _shorten(
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     shown = [line for number, line in lines.items() if number >= first]
-    gap, missing = _gap_text(text, len(head), end, bool(shown), lines_before)
+    what = "definitions" if is_source else "with errors or results"
+    share = f"; {len(shown)} of {sum(number >= first for number in numbers)} {what}:" if shown else " …"
+    gap, missing = _gap_text(text, len(head), end, share, lines_before)
     part = FILE_PART.match(head)
     if part is not None and missing is not None:
         without = f"without{' most of' if shown else ''} {missing[0]}-{missing[1]}"
@@ -275,7 +277,7 @@ def _drop_cut_line(text: str, from_end: bool) -> str:
 
 
 def _gap_text(
-    text: str, start: int, end: int, followed: bool, lines_before: int
+    text: str, start: int, end: int, ending: str, lines_before: int
 ) -> tuple[str, tuple[int, int] | None]:
     """Return what is not shown, and its first and last line; None if it is a part of one line."""
     start += text.startswith("\n", start)
@@ -287,45 +289,56 @@ def _gap_text(
         if is_one
         else f"{last - first + 1:,} lines not shown ({first}-{last})"
     )
-    return f"[… {what}; some of them:]" if followed else f"[… {what} …]", None if is_one else (first, last)
+    return f"[… {what}{ending}]", None if is_one else (first, last)
 
 
 _READ_LINES = 100_000
 """Lines that are read one by one; of more only those with a word that matters, and the first and last."""
 
 
-def _error_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_RankedLine]:
-    """Yield error lines between two offsets, one of each shape; the last that is no mention ranks first.
+def _error_lines(
+    text: str, start: int, end: int, cap: int, lines_before: int
+) -> tuple[list[_RankedLine], list[int]]:
+    """Return error lines between two offsets, one of each shape, and the numbers of all.
 
-    Of a shape with several lines the first says how many there are.
+    The last that is no mention ranks first. Of a shape with several lines the first says how many there are.
     """
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: Counter[str] = Counter()
     firsts: dict[str, _RankedLine] = {}
+    numbers = list[int]()
     finder, last = ErrorFinder(), None
     for place, line in lines_worth_reading(text[start:end].split("\n"), _READ_LINES):
         if (match := finder.find(line)) is not None:
             index = match.index
             excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
             error_line = _RankedLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
+            numbers.append(error_line.number)
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
             shapes[shape] += 1
             firsts.setdefault(shape, error_line)
+    lines = [] if last is None else [msgspec.structs.replace(last, rank=-1)]
     for shape, first in firsts.items():
         count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
-        yield msgspec.structs.replace(first, text=f"{first.text}{count}")
-    if last is not None:
-        yield msgspec.structs.replace(last, rank=-1)
+        lines.append(msgspec.structs.replace(first, text=f"{first.text}{count}"))
+    return lines, numbers
 
 
-def _definition_lines(text: str, start: int, end: int, cap: int, lines_before: int) -> Iterator[_RankedLine]:
-    """Yield the lines of source between two offsets that define something, those at its top level first."""
-    number = text.count("\n", 0, start) + 1 + lines_before
-    for place, line in enumerate(text[start:end].split("\n")[:_READ_LINES]):
-        if is_definition(line):
-            is_inner = _INNER.match(line) is not None
-            yield _RankedLine(number + place, line[:cap].rstrip(), REPORT if is_inner else RESULT)
+def _definition_lines(
+    text: str, start: int, end: int, cap: int, lines_before: int
+) -> tuple[list[_RankedLine], list[int]]:
+    """Return the lines of source between two offsets that define something, the top level ranks first.
+
+    And the numbers of all.
+    """
+    first = text.count("\n", 0, start) + 1 + lines_before
+    lines = [
+        _RankedLine(number, line[:cap].rstrip(), REPORT if _INNER.match(line) else RESULT)
+        for number, line in enumerate(text[start:end].split("\n")[:_READ_LINES], first)
+        if is_definition(line)
+    ]
+    return lines, [line.number for line in lines]
 
 
 def _excerpt(line: str, start: int, chars: int) -> str:

@@ -79,9 +79,7 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
     assert not is_source("run_command", text)
     assert not is_source("read_file", f"Traceback (most recent call last):\n{text}")
     preview = preview_output(text, DIGEST, budget, is_source=True).splitlines()
-    gap = next(
-        (place for place, line in enumerate(preview) if line.endswith("; some of them:]")), len(preview)
-    )
+    gap = next((place for place, line in enumerate(preview) if line.endswith(" definitions:]")), len(preview))
     hidden = {n for n, shape in enumerate(lines, 1) if shape.lstrip().startswith(("def ", "class ", "func "))}
     shown: list[int] = []
     for line in preview[gap + 1 :]:
@@ -90,6 +88,9 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
             break
         assert rest == lines[int(number) - 1]
         shown.append(int(number))
+    if shown:
+        first, last, *counts = map(int, re.findall(r"\d+", preview[gap].partition("(")[2]))
+        assert counts == [len(shown), len(hidden.intersection(range(first, last + 1)))]
     assert hidden.issuperset(shown)
     assert shown == sorted(shown)
     inner = [number for number in shown if lines[number - 1].startswith(" ")]
@@ -172,6 +173,11 @@ def test_important_lines_have_the_numbers_that_recall_accepts(indexes: list[int]
     assert [lines[int(number) - 1] for number, _ in numbered] == texts
     assert [int(number) for number, _ in numbered] == sorted({int(number) for number, _ in numbered})
     assert numbered or not any(index < 550 and lines[index] not in preview for index in indexes)
+    gap = re.search(r"\((\d+)-(\d+)\); (\d+) of (\d+) with errors or results:\]", preview)
+    assert bool(gap) == bool(numbered)
+    if gap is not None:
+        first, last, shown, found = map(int, gap.groups())
+        assert (shown, found) == (len(numbered), sum(first <= index + 1 <= last for index in indexes))
 
 
 def test_among_many_errors_the_last_distinct_one_is_kept() -> None:
