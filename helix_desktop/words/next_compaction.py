@@ -32,7 +32,7 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
-    return tr("Cached outputs leave one line, compacted messages a summary; both can be undone.")
+    return tr("Cached outputs leave one line, compacted messages a summary. Undo brings both back.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
@@ -47,7 +47,11 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if policy.fold_after_steps or policy.observe_at:
-                return tr("Caches and compacts when that saves tokens, and at {share}.", share=share)
+                return tr(
+                    "Caches tool outputs and compacts messages when that saves tokens, at {share} at "
+                    "the latest.",
+                    share=share,
+                )
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":

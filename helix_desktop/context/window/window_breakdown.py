@@ -28,10 +28,11 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen
 from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.skills import SKILLS_SHARE
-from helix_desktop.domain.text_format import ellipsize, plain_line
+from helix_desktop.domain.text_format import ellipsize, one_line, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
 text = TextContext("Inspector")
@@ -333,8 +334,13 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
         case AssistantSpoke() as response:
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
-            calls = text.plural(len(response.calls), "%n tool call", "%n tool calls")
-            name = _plain(response.text) if has_words else calls
+            cached_ids = {call.call_id for call in response.short} if masked else set[str]()
+            cached = [call_target(call.arguments) for call in response.calls if call.id in cached_ids]
+            name = text.plural(len(response.calls), "%n tool call", "%n tool calls")
+            if has_words:
+                name = _plain(response.text)
+            elif targets := _short(", ".join(map(one_line, filter(None, cached)))):
+                name = text("Text of {call}", call=targets)
             state: WindowItemState = "arguments_cached" if masked else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
@@ -364,7 +370,7 @@ def _output_item(
     whole = output_tokens(counted) if counted else 0
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     form = chosen_form.form if chosen_form else output.form
-    is_full = form == "full" and bool(output.whole or chosen_form)
+    is_full = form == "full" and bool(output.whole or chosen_form or output.recalled)
     if masked:
         why = text("{size} stored", size=ByteSize(output.size))
         return WindowItem(item.seq, "output", name, tokens, "cached", why, whole=whole if is_full else 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import groupby
 
 from PySide6.QtCore import QLineF, QRectF, Qt
 from PySide6.QtGui import QAccessible, QBrush, QMouseEvent, QPainterPath, QPaintEvent, QPen
@@ -96,11 +97,13 @@ class ContextBar(Themed, QWidget):
         shape.addRoundedRect(body, _BAR / 2, _BAR / 2)
         pen.qt.setClipPath(shape)
         pen.fill(body, "seg_free")
-        for segment, left, right in self._spans():
+        for color, same in groupby(self._spans(), key=lambda span: SEGMENT_LOOKS[span[0].kind].color):
+            spans = [*same]
+            left, right = spans[0][1], spans[-1][2]
             part = QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR)
-            if segment.kind == "reserve":
+            if spans[0][0].kind == "reserve":
                 part = QRectF(left + _GAP, _OVER, right - left, _BAR)
-            pen.fill(part, SEGMENT_LOOKS[segment.kind].color)
+            pen.fill(part, color)
         over = QRectF(edge, _OVER, self.width() - edge, _BAR)
         pen.fill(over, "surface/45")
         pen.qt.fillRect(over, QBrush(pen.color("error"), Qt.BrushStyle.BDiagPattern))

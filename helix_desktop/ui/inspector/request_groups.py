@@ -36,7 +36,10 @@ SegmentKind: TypeAlias = WindowItemKind | Literal["reserve", "free"]
 
 
 class SegmentLook(NamedTuple):
-    """A part of the window in bar, legend and list: its name, the token of its color, and what it is."""
+    """A part of the window in bar, legend and list: its name, the token of its color, and what it is.
+
+    There are three colors: what is always sent, summaries, and turns, each the dot of its rows in the list.
+    """
 
     label: TranslatableText
     color: str
@@ -44,28 +47,28 @@ class SegmentLook(NamedTuple):
 
 
 SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
-    "system": SegmentLook(text("System prompt"), "seg_system"),
-    "tools": SegmentLook(text("Tools"), "seg_tools"),
-    "mcp": SegmentLook(text("MCP tools"), "seg_mcp"),
-    "fields": SegmentLook(text("Also sent"), "muted"),
-    "environment": SegmentLook(text("Date, folder, system"), "seg_environment"),
-    "instructions": SegmentLook(text("Instructions"), "seg_instructions"),
+    "system": SegmentLook(text("System prompt"), "seg_fixed"),
+    "tools": SegmentLook(text("Tools"), "seg_fixed"),
+    "mcp": SegmentLook(text("MCP tools"), "seg_fixed"),
+    "fields": SegmentLook(text("Also sent"), "seg_fixed"),
+    "environment": SegmentLook(text("Date, folder, system"), "seg_fixed"),
+    "instructions": SegmentLook(text("Instructions"), "seg_fixed"),
     "handover": SegmentLook(
         STATE_WORDS["folded"].label,
         "seg_handover",
         text("Summaries in place of older messages, which the agent can recall."),
     ),
-    "pinned": SegmentLook(text("Pinned"), "seg_pinned"),
+    "pinned": SegmentLook(text("Pinned"), "seg_turn"),
     "user": SegmentLook(
         text("You"),
-        "seg_user",
+        "seg_turn",
         text("Your messages, with the files and outputs that you attached."),
     ),
-    "assistant": SegmentLook(text("Agent"), "seg_assistant"),
-    "output": SegmentLook(text("Tool outputs"), "seg_output"),
+    "assistant": SegmentLook(text("Agent"), "seg_turn"),
+    "output": SegmentLook(text("Tool outputs"), "seg_turn"),
     "recalled": SegmentLook(
         text("Recalled"),
-        "seg_recalled",
+        "seg_turn",
         text("Outputs that the agent recalled. What you attach counts as yours."),
     ),
     "reserve": SegmentLook(text("Room for the answer"), "scrollbar"),
@@ -179,10 +182,15 @@ class WindowRow(WindowItem, frozen=True):
         return [state] if state else []
 
     @property
-    def tooltip(self) -> str:
+    def explanation(self) -> str:
+        """Return what its state means where that is unusual."""
         outdated = explain_outdated() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
-        return "\n".join(filter(None, (self.name, self.why, explained, outdated)))
+        return "\n".join(filter(None, (explained, outdated)))
+
+    @property
+    def tooltip(self) -> str:
+        return "\n".join(filter(None, (self.name, self.why, self.explanation)))
 
 
 class RequestGroup(msgspec.Struct, frozen=True):
@@ -193,14 +201,6 @@ class RequestGroup(msgspec.Struct, frozen=True):
     @property
     def label(self) -> str:
         return self.rows[0].label
-
-    @property
-    def main_kind(self) -> WindowItemKind:
-        """Return the kind of most of its tokens: its color in the bar."""
-        sums = Counter[WindowItemKind]()
-        for row in self.rows:
-            sums[row.kind] += row.tokens
-        return max(sums, key=lambda kind: sums[kind])
 
     @property
     def tokens_text(self) -> str:

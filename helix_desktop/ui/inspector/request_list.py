@@ -10,6 +10,7 @@ from PySide6.QtGui import QContextMenuEvent, QCursor, QFocusEvent, QFontMetricsF
 from PySide6.QtWidgets import QStyle
 
 from helix_desktop.context.window.window_breakdown import WindowItemState
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import paint_row_focus
@@ -143,7 +144,7 @@ _TONES: dict[WindowItemState, Tone] = {
     "excluded": "warn",
 }
 _OUT_PX, _GAP_PX = 8, 8  # that the ground of a row reaches out to both sides; between its parts
-_INDENT_PX = 8  # of what came after a message, with the gap after it
+_INDENT_PX = 24  # of a row in an open group: the dot is its group's
 
 
 class RequestList(ChoiceList[WindowRow]):
@@ -212,16 +213,16 @@ class RequestList(ChoiceList[WindowRow]):
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         row, box, flag = self.rows[at], box.adjusted(0, 1, 0, -1), QStyle.StateFlag
-        closed = self.closed_group(at)
         self.paint_ground(painter, box, state)
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
         color = "muted" if row.is_heading and row.seq else "text"
-        name = Text(row.label, color=color, cut=cut_middle if row.tool else None, grow=True, shrink=True)
+        cut = cut_middle if row.tool and row.tool != RECALL_TOOL else None
+        name = Text(row.label, color=color, cut=cut, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if at == self._covered else []
-        indent = [Space(_INDENT_PX)] if self._start_of(at) < at else []
-        dot = Dot(SEGMENT_LOOKS[closed.main_kind if closed else row.kind].color, 8)
-        content = Row([*indent, dot, Space(4 - _GAP_PX), name, *button, *self._end(at)], _GAP_PX)
+        is_inside = self._start_of(at) < at
+        start = Space(_INDENT_PX) if is_inside else Dot(SEGMENT_LOOKS[row.kind].color, 8)
+        content = Row([start, Space(4 - _GAP_PX), name, *button, *self._end(at)], _GAP_PX)
         paint_box(painter, box.adjusted(_OUT_PX, 0, -_OUT_PX, 0), self._theme, content)
 
     def _end(self, at: int) -> list[Box]:

@@ -197,10 +197,10 @@ class RequestReader(QWidget):
         self._way_back: RowAction | None = None
         self._way_back_button = PushButton("", "link", name="way_back")
         self._way_back_button.clicked.connect(self._go_way_back)
-        links = [self._way_back_button, self._output_button, self._place_button]
-        head = row(back, ResponsiveRow(self._title, links), gap=6, stretch=1)
-        parts = (head, self._note, self._changed, self._request_head, self.page)
-        self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=4))
+        links = FlowBox([self._way_back_button, self._output_button, self._place_button])
+        head = row(back, self._title, gap=6, stretch=1)
+        parts = (head, self._note, links, self._changed, self._request_head, self.page)
+        self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=5))
 
     @property
     def is_request(self) -> bool:
@@ -209,7 +209,7 @@ class RequestReader(QWidget):
     def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
         """Show a text; of a row of the next request with what brings back all of it."""
         self._way_back = window_row.way_back if window_row is not None and not is_past else None
-        self._show_head(title, "", None, window_row)
+        self._show_head(title, window_row.explanation if window_row is not None else "", None, window_row)
         self.page.show_data(text.encode())
 
     def show_request(self, texts: RequestTexts) -> None:
@@ -402,7 +402,7 @@ class Inspector(Themed, QWidget):
         bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
         details = row(self.details, margins=_DETAILS_MARGINS)
-        return pane(column(head, self._scroll, self._inside, details, gap=0, stretch=1))
+        return pane(column(head, self._scroll, line(), self._inside, details, gap=0, stretch=1))
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""

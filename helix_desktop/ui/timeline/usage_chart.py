@@ -377,7 +377,7 @@ class UsageChart(Themed, QWidget):
         painter.fillPath(area, background)
         if self.is_overfull:
             self._paint_overfull(painter, plot, area)
-        plots.paint_curve(painter, line, self._theme.seg_system)
+        plots.paint_curve(painter, line, self._theme.seg_fixed)
         for at, point in enumerate(self._points):
             if token := POINT_COLORS.get(point.kind):
                 color = str(getattr(self._theme, token))

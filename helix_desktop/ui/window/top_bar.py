@@ -265,7 +265,7 @@ class TopBar(Themed, QWidget):
         self._panel.toggled.connect(self.shorten)
         self._gauge: ContextGauge | None = None
         self.title = EditableTitle()
-        self._dot = Dot("seg_assistant")
+        self._dot = Dot("seg_turn")
         self._state = _StateLine()
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)

@@ -38,7 +38,7 @@ STATES: dict[WorkState, StateLook] = {
     "": StateLook(verbatim(""), verbatim(""), ""),
     "waiting": StateLook(text("Waiting for you"), text("Waiting"), "seg_output", "accent"),
     "retrying": StateLook(text("Retrying"), text("Retrying"), "warn", "warn"),
-    "running": StateLook(text("Working"), text("Working"), "seg_assistant", "ok"),
+    "running": StateLook(text("Working"), text("Working"), "seg_turn", "ok"),
     "failed": StateLook(text("Last turn failed"), text("Failed"), "error", "error"),
     "budget": StateLook(text("Budget spent"), text("Budget spent"), "warn", "warn"),
     "interrupted": StateLook(text("Interrupted"), text("Interrupted"), "warn", "warn"),

@@ -113,10 +113,11 @@ def test_each_part_of_the_bar_has_contrast_to_its_background(theme: Theme, kind:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
-def test_no_two_parts_of_the_bar_share_a_color(theme: Theme) -> None:
-    kinds: tuple[SegmentKind, ...] = (*ROW_KINDS, "reserve", "free")
-    inks = [getattr(theme, SEGMENT_LOOKS[kind].color) for kind in kinds]
-    assert len(set(inks)) == len(inks)
+def test_the_bar_has_a_color_for_what_is_always_sent_for_summaries_and_for_turns(theme: Theme) -> None:
+    kinds: tuple[SegmentKind, ...] = ("system", "handover", "user", "reserve", "free")
+    colors = {getattr(theme, SEGMENT_LOOKS[kind].color) for kind in kinds}
+    assert len(colors) == len(kinds)
+    assert {getattr(theme, SEGMENT_LOOKS[kind].color) for kind in ROW_KINDS} < colors
 
 
 @for_each("color", WORKSPACE_COLORS)

@@ -79,8 +79,8 @@ def _header(row: AssistantRow, names_model: bool) -> Box:
 
 def _paint_sign(pen: Pen, rect: QRectF) -> None:
     shade = QLinearGradient(rect.topLeft(), rect.bottomRight())
-    shade.setColorAt(0, pen.color("seg_system"))
-    shade.setColorAt(1, pen.color("seg_assistant"))
+    shade.setColorAt(0, pen.color("seg_fixed"))
+    shade.setColorAt(1, pen.color("seg_turn"))
     pen.qt.setPen(Qt.PenStyle.NoPen)
     pen.qt.setBrush(shade)
     pen.qt.drawRoundedRect(rect, 8, 8)

@@ -36,6 +36,7 @@ from helix_desktop.ui.chat.rows.row_texts import (
     STATE_TEXTS,
     badge_text,
     bar_target,
+    cached_arguments_text,
     call_words,
     excerpt_source,
     excerpt_title,
@@ -88,7 +89,7 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 _WAS_IN_PART = text("Before that, the model got only a part of it.")
-_ARGUMENTS_CACHED = text("The input of this call is cached.")
+_ARGUMENTS_CACHED = text("The text of this call is cached.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
 _TOO_LARGE = text("Sent in part: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
@@ -565,7 +566,7 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         area, tip = ("cache" if row.digest else ""), window_state_text(row)
         words.append(_Word(badge_text(row.badge), "accent_text", area, tip))
     elif row.arguments_cached:
-        words.append(_Word(badge_text("cached"), "accent_text", tip=window_state_text(row)))
+        words.append(_Word(cached_arguments_text(), "muted", tip=window_state_text(row)))
     if form := output_form_text(row):
         words.append(_Word(form, "muted", tip=form_choice_text(row)))
     if row.is_outdated:

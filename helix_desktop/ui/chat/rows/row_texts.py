@@ -259,6 +259,10 @@ def output_form_text(row: ToolRow) -> str:
     return translate(STATE_WORDS["in_part"].label)
 
 
+def cached_arguments_text() -> str:
+    return tr("Text cached", "of a call: what it was given at length, not its result")
+
+
 def removed_state_text() -> str:
     return tr("removed as a secret", "state of an output")
 
@@ -268,7 +272,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     if form := output_form_text(row):
         words.append(form)
     if row.arguments_cached:
-        words.append(badge_text("cached"))
+        words.append(cached_arguments_text())
     if row.is_outdated:
         words.append(translate(OUTDATED))
     if row.subagent_status is not None:

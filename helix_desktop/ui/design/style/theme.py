@@ -93,17 +93,10 @@ class Theme(_Colors):
     removed_line = _Color("#fdeef0", "#301a1e")
     removed_word = _Color("#f9c7cb", "#652b32")
     no_line = _Color("#eff1f4", "#1a1e24")
-    seg_system = _Color("#5753d8", "#7f7cf5")  # segments of the context bar
-    seg_tools = _Color("#8380e6", "#6562c2")
-    seg_mcp = _Color("#64748b", "#8796ab")
-    seg_environment = _Color("#8b8a2c", "#c3be5c")
-    seg_instructions = _Color("#3657c8", "#7f9bff")
+    seg_fixed = _Color("#5753d8", "#7f7cf5")  # segments of the context bar
     seg_handover = _Color("#2f8fe0", "#4aa8f0")
-    seg_user = _Color("#d85f8a", "#ec7fa6")
-    seg_assistant = _Color("#129a84", "#35c2a8")
+    seg_turn = _Color("#129a84", "#35c2a8")
     seg_output = _Color("#c47d12", "#f0b454")
-    seg_recalled = _Color("#b06fd0", "#c48be6")
-    seg_pinned = _Color("#d4502a", "#ff8a63")
     seg_free = _Color("#e3e6ec", "#2b303a")
 
 

@@ -274,7 +274,7 @@ def _heading(heading: ListHeading) -> Box:
     words = Text(heading.words, 11, "faint", 600, grow=True, shrink=True)
     if heading.is_folded is None:
         return words
-    runs = [Dot("seg_assistant", 7)] if heading.is_folded and heading.is_running else []
+    runs = [Dot("seg_turn", 7)] if heading.is_folded and heading.is_running else []
     return Row([words, *runs, Icon("chevron-right" if heading.is_folded else "chevron-down", "muted", 13)])
 
 
