@@ -120,6 +120,7 @@ class _CardReducer:
         self._handover_titles = handover_titles(transcript)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
+        self._newest_undo: dict[int, int] = {}  # the newest undo or redo of a change, by its event
         self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
         self._ended = ended_observations(transcript.rewrites.placed_observations.values())
 
@@ -130,6 +131,8 @@ class _CardReducer:
                     self._newest_attempt["handover"] = recorded.seq
                 case ObservationsMade() | ObservationsFailed():
                     self._newest_attempt["observations"] = recorded.seq
+                case Undone(target=target) | Redone(target=target):
+                    self._newest_undo[target] = recorded.seq
         for recorded in log:
             if isinstance(recorded.event, AssistantSpoke):
                 self._is_demo = recorded.event.demo
@@ -195,10 +198,11 @@ class _CardReducer:
                 return self._sized(PlacedCard(seq, at, facts, event))
             case SweepMade() as event:
                 return self._sweep(recorded, event)
-            case Undone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "undo", target, self._cards[target].title)
-            case Redone(target=target) if target in self._cards:
-                return UndoCard(seq, at, "redo", target, self._cards[target].title)
+            case (Undone(target=target) | Redone(target=target)) as event:
+                if seq != self._newest_undo[target] or target not in self._cards:
+                    return None  # the newest says what stands
+                name, is_undo = self._cards[target].title, isinstance(event, Undone)
+                return UndoCard(seq, at, "undo" if is_undo else "redo", target, name)
             case FormChosen(target=target) as event:
                 words = chosen_form_text(event, self._transcript)
                 return ManualActionCard(seq, at, "form", words, target, self._is_undone(seq))

@@ -495,10 +495,14 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
     transcript = simulator.transcript
     all_cards = build_cards(simulator.log, transcript)
     placed = {card.facts.seq for card in all_cards if isinstance(card, PlacedCard)}
+    undos = {recorded.seq: recorded.event for recorded in simulator.log}
+    newest = {undo.target: seq for seq, undo in undos.items() if isinstance(undo, Undone | Redone)}
     assert [card.seq for card in all_cards] == [
         recorded.seq
         for recorded in reversed(simulator.log)
-        if _has_card(recorded.event) and recorded.seq not in placed
+        if _has_card(recorded.event)
+        and recorded.seq not in placed
+        and (not isinstance(recorded.event, Undone | Redone) or newest[recorded.event.target] == recorded.seq)
     ]
     cards = [*filter(_is_rewrite, all_cards)]
     for card in cards:
