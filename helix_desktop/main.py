@@ -112,7 +112,7 @@ def resolve_command(args: argparse.Namespace) -> Command:
 
     remove_import_hook()
     if args.command == "demo":
-        from helix_desktop.demo.tour import demo
+        from helix_desktop.demo.run_without_display import demo
 
         return demo
     from helix_desktop.app.main import show_window

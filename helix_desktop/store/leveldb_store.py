@@ -18,7 +18,6 @@ from helix_desktop.store import search_index, store_errors
 from helix_desktop.store.commits import BulkAccess, StoreAccess
 from helix_desktop.store.contents import ContentStore
 from helix_desktop.store.database import damage_behind
-from helix_desktop.store.entry_listing import EntryQuery
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.indexer import Indexer, SearchThread
 from helix_desktop.store.kinds import RowDamaged, RowView
@@ -27,6 +26,7 @@ from helix_desktop.store.redaction import LevelDbRedaction, finish_pending_delet
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
 from helix_desktop.store.search_index import SearchIndex, match_expression
+from helix_desktop.store.store_search import EntryQuery
 from helix_desktop.store.threads import LoopBridge, ReaderThreads, WriteBatch, WriterThread
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

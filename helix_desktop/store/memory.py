@@ -17,7 +17,6 @@ from helix_desktop.domain.store_reports import IntegrityReport, RepairReport
 from helix_desktop.store import store_errors
 from helix_desktop.store.commits import StoreAccess
 from helix_desktop.store.contents import ContentStore
-from helix_desktop.store.entry_listing import EntryQuery, page_from_ordered, page_of
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.kinds import (
     RECORDS,
@@ -33,6 +32,7 @@ from helix_desktop.store.redaction import RowRedaction
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.store.row_store import RowStore
+from helix_desktop.store.store_search import EntryQuery, page_from_ordered, page_of
 from helix_desktop.store.threads import StoreCounters, WriteBatch
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 

@@ -16,9 +16,9 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.commits import StoreAccess, read_events, read_handovers, stage_commit
 from helix_desktop.store.contents import find_digests, missing_error
-from helix_desktop.store.entry_listing import StoreSearch
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
 from helix_desktop.store.passage_index import scan_passages
+from helix_desktop.store.store_search import StoreSearch
 
 _text = TextContext("Store")
 

@@ -24,8 +24,8 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.store import EntryFilter, EntryPage, EntryRecord, text_key, tiebreak
 from helix_desktop.domain.text_search import normalize, split_chunks
 from helix_desktop.domain.unicode_safety import repair_surrogates
-from helix_desktop.store.entry_listing import EntryQuery, page_from_ordered
 from helix_desktop.store.kinds import DIGEST_BYTES, ROWS, RowDamaged
+from helix_desktop.store.store_search import EntryQuery, page_from_ordered
 
 _log = logging.getLogger(__name__)
 

@@ -58,7 +58,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
         _REPLACED,
         _UNDO,
     ),
-    "left_out": StateWords(
+    "truncated": StateWords(
         _COMPACTED,
         _REPLACED,
         _UNDO,

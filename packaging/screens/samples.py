@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
-from helix_desktop.demo.tour import ScreenshotWriter, is_page_read, show_timeline, wait_until
+from helix_desktop.demo.run_without_display import ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
     Compact,

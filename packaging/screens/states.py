@@ -12,7 +12,7 @@ from PySide6.QtGui import QContextMenuEvent
 from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QWidget
 
 from helix_desktop.app.window_context import WindowContext
-from helix_desktop.demo.tour import ScreenshotWriter, is_page_read, show_timeline, wait_until
+from helix_desktop.demo.run_without_display import ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option

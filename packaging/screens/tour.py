@@ -15,7 +15,14 @@ from pathlib import Path
 from typing import get_args
 
 from helix_desktop.app.qt_language import load_language
-from helix_desktop.demo.tour import DemoTour, Moment, PictureOptions, is_page_read, run_tour, wait_until
+from helix_desktop.demo.run_without_display import (
+    DemoTour,
+    Moment,
+    PictureOptions,
+    is_page_read,
+    run_tour,
+    wait_until,
+)
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.exit_codes import USAGE

@@ -120,12 +120,13 @@ _IDLE_S = 600  # after which an open session counts as idle
 
 
 class Checkpoints(BackgroundJob):
-    """One session's checkpoints, written one at a time.
+    """One session's checkpoints, on screen prepared summaries: written ahead of handovers, one at a time.
 
     One is begun after a turn, between two steps of a long one or two results of a step, and in an open
     session that is idle for `idle_s` seconds. Where nobody stays behind a turn, as in `run` (`stays_open` is
-    False), none is begun at its end. A failure changes nothing and shows nothing: the next one is tried
-    later, after three none until the session is opened again.
+    False), none is begun at its end, and none while `may_start` says no. A failure, or a refusal by the
+    budget, changes nothing and shows nothing: the next one is tried later, after three none until the session
+    is opened again.
     """
 
     def __init__(
@@ -149,7 +150,7 @@ class Checkpoints(BackgroundJob):
 
     @property
     def is_running(self) -> bool:
-        return super().is_running and not self._is_ending
+        return super().is_running and not self._is_ending  # `on_done` runs in the job, and may start others
 
     def _begin_between_results(self) -> None:
         """Begin one between two results of a step; behind the last one it is the next request's to do."""
@@ -230,7 +231,9 @@ class Checkpoints(BackgroundJob):
         self.require_approval(estimate)
 
 
-_MARGIN = 0.05  # of a reported window: its tokens of what was read since are by our count
+_MARGIN = (
+    0.05  # of a reported window: what was read since its count is counted by Helix, which may be too few
+)
 
 
 class ContextCompaction:
@@ -245,7 +248,7 @@ class ContextCompaction:
     ) -> None:
         """With `approvals`, background work keeps to the budget, and asks first where the policy says so.
 
-        For the others see `Checkpoints`.
+        `may_start` and `stays_open` are those of `Checkpoints`.
         """
         self._session = session
         self.rewriter = WindowRewriter(session)
@@ -273,7 +276,10 @@ class ContextCompaction:
         return self._validated(window)
 
     async def apply_due_work(self) -> UsageGauge:
-        """Apply the rewrites that are due before a request, start a due handover; return the usage then."""
+        """Apply the rewrites that are due before a request, start a due handover; return the usage then.
+
+        Where the request would not fit otherwise, this waits for a summary by a model.
+        """
         policy = self._session.policy
         is_on_hold = self._session.transcript.on_hold
         await self.early_rewrites.wait()
@@ -293,7 +299,7 @@ class ContextCompaction:
 
         None if the window did not shrink. The window size it reports is used, in its own tokens: it may be
         far smaller than the configured one. Where it does not report both its window and its count of the
-        request, the share is freed that the policy says: by how much the request was too large is not known.
+        request, it shrinks to the share that the policy says: by how much it was too large is not known.
         """
         policy, transcript = self._session.policy, self._session.transcript
         if not policy.enabled:

@@ -14,7 +14,7 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import ObservationsMade
 
 MessageState: TypeAlias = Literal[
-    "in_window", "cached", "excluded", "folded", "left_out", "observed", "handed_over", "pinned"
+    "in_window", "cached", "excluded", "folded", "truncated", "observed", "handed_over", "pinned"
 ]
 
 
@@ -83,7 +83,7 @@ def _is_recalled_in_full(output: ToolAnswered) -> bool:
 def _state_of_cover(cover: Cover) -> MessageState:
     match cover.event:
         case FoldMade(how="truncate"):
-            return "left_out"
+            return "truncated"
         case FoldMade():
             return "folded"
         case ObservationsMade():

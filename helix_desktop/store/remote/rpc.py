@@ -43,12 +43,12 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import plain_text, verbatim
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
-from helix_desktop.store.entry_listing import StoreSearch
 from helix_desktop.store.kinds import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import LevelDbHealth
 from helix_desktop.store.redaction import LevelDbRedaction
 from helix_desktop.store.retention import RowRetention
+from helix_desktop.store.store_search import StoreSearch
 from helix_desktop.system.files import read_regular, replace_file
 
 PROTOCOL_VERSION = 1

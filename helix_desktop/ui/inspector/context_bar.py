@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.inspector.request_groups import SEGMENT_LOOKS, Segment
+from helix_desktop.ui.inspector.inspector_state import SEGMENT_LOOKS, Segment
 from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.translation import Translator

@@ -26,7 +26,7 @@ from helix_desktop.context.window.window_breakdown import WindowItem, WindowItem
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
-from helix_desktop.ui.inspector.request_groups import (
+from helix_desktop.ui.inspector.inspector_state import (
     NEWEST_REQUESTS,
     SEGMENT_LOOKS,
     InspectorState,

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.inspector.request_groups import (
+from helix_desktop.ui.inspector.inspector_state import (
     SEGMENT_LOOKS,
     RequestGroup,
     RowAction,
@@ -63,7 +63,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
 
 
 def send_full_text(row: WindowRow) -> str:
-    return translate(STATE_WORDS["cached"].verb) if row.was_whole else tr("Send all of it")
+    return translate(STATE_WORDS["cached"].verb) if row.was_sent_whole else tr("Send all of it")
 
 
 def _whole_text(row: WindowRow) -> str:

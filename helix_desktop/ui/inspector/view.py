@@ -27,7 +27,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.context_bar import ContextBar
-from helix_desktop.ui.inspector.request_groups import (
+from helix_desktop.ui.inspector.inspector_state import (
     NEWEST_REQUESTS,
     SEGMENT_LOOKS,
     InspectorState,
@@ -221,7 +221,7 @@ class RequestReader(QWidget):
     ) -> None:
         self._texts, self._row = request, window_row
         self._place_button.setVisible(window_row is not None and bool(window_row.seq))
-        self._output_button.setVisible(window_row is not None and window_row.is_in_part)
+        self._output_button.setVisible(window_row is not None and window_row.has_more_stored)
         self._way_back_button.setVisible(window_row is not None and self._way_back is not None)
         if window_row is not None and self._way_back is not None:
             self._way_back_button.setText(action_text(self._way_back, window_row))

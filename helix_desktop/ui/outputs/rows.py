@@ -26,7 +26,7 @@ tr = Translator("Outputs")
 
 CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
 """Where a content is in the session's window: a part of it, in none of it (`elsewhere`), or what it lists."""
-COMPACTED_STATES: tuple[CacheState, ...] = ("handed_over", "folded", "observed", "left_out", "index")
+COMPACTED_STATES: tuple[CacheState, ...] = ("handed_over", "folded", "observed", "truncated", "index")
 SAME_STATES: dict[CacheState, tuple[CacheState, ...]] = {
     "in_window": ("in_window", "pinned", "in_part"),
     "cached": ("cached",),

@@ -64,7 +64,7 @@ _RANK: dict[CacheState, int] = {
     "folded": 2,
     "observed": 2,
     "handed_over": 1,
-    "left_out": 0,
+    "truncated": 0,
 }
 
 

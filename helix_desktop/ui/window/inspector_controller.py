@@ -33,7 +33,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.dialogs import confirm, get_text
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.inspector import from_window
-from helix_desktop.ui.inspector.request_groups import InspectorState, RequestTexts, RowAction, WindowRow
+from helix_desktop.ui.inspector.inspector_state import InspectorState, RequestTexts, RowAction, WindowRow
 from helix_desktop.ui.inspector.request_list import (
     ActOnRow,
     ShowRowText,

@@ -205,7 +205,7 @@ def _output_form_rows(head: str) -> list[Row]:
             badge="pinned", changed_since=12, is_outdated=True, **facts,
         ),
         tool_row("s5", "read_file", "src/helix/stream.py", "ok", text, badge="observed", **facts),
-        tool_row("s6", "search_text", "StreamFlush", "ok", text, badge="left_out", **facts),
+        tool_row("s6", "search_text", "StreamFlush", "ok", text, badge="truncated", **facts),
     ]  # fmt: skip
 
 

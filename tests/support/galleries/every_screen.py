@@ -25,7 +25,7 @@ from helix_desktop.agent.model_roles import SlowModel
 from helix_desktop.app.qt_language import load_language, translate_qt
 from helix_desktop.app.qt_loop import QtLoop
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.demo.tour import use_offscreen_platform
+from helix_desktop.demo.run_without_display import use_offscreen_platform
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import (

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.inspector.request_groups import InspectorState
+from helix_desktop.ui.inspector.inspector_state import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.outputs.page import OutputsPage

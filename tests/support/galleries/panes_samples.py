@@ -36,7 +36,7 @@ from helix_desktop.domain.events.summary import (
     Section,
 )
 from helix_desktop.domain.store import StoreTotals
-from helix_desktop.ui.inspector.request_groups import (
+from helix_desktop.ui.inspector.inspector_state import (
     InspectorState,
     ProviderCacheState,
     Segment,

@@ -14,7 +14,7 @@ from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.store import EntryFilter
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
-from helix_desktop.ui.inspector.request_groups import WindowRow
+from helix_desktop.ui.inspector.inspector_state import WindowRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until

@@ -25,7 +25,7 @@ from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cache_state
-from helix_desktop.ui.inspector.request_groups import (
+from helix_desktop.ui.inspector.inspector_state import (
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import (

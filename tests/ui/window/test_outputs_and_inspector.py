@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.inspector.request_groups import WindowRow
+from helix_desktop.ui.inspector.inspector_state import WindowRow
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall
 from helix_desktop.ui.outputs.entry_actions import RecallMany, VerifyAllEntries
 from helix_desktop.ui.outputs.rows import COLUMN_INDEX

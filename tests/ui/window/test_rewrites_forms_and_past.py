@@ -24,7 +24,7 @@ from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.inspector.request_groups import WindowRow
+from helix_desktop.ui.inspector.inspector_state import WindowRow
 from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, Undo, UndoLast, perform
 from helix_desktop.ui.outputs.rows import CacheFilter

@@ -247,7 +247,7 @@ class ApprovalClickGuard(QObject):
 
 
 _NOT_IN_WINDOW = frozenset(
-    {"cached", "repeated", "excluded", "folded", "left_out", "observed", "handed_over"}
+    {"cached", "repeated", "excluded", "folded", "truncated", "observed", "handed_over"}
 )
 _CACHABLE = frozenset({"in_window", "recalled"})
 _MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out

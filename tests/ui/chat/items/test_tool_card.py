@@ -97,7 +97,7 @@ def test_an_open_card_shows_the_whole_command_and_copies_it(view: ChatView) -> N
     [
         ("cached", "Cached"),
         ("folded", "Compacted"),
-        ("left_out", "Compacted"),
+        ("truncated", "Compacted"),
         ("observed", "Compacted"),
         ("handed_over", "Compacted"),
         ("pinned", "Pinned"),

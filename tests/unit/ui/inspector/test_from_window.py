@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.from_window import (
     window_rows,
     with_request_cost,
 )
-from helix_desktop.ui.inspector.request_groups import InspectorState, WindowRow
+from helix_desktop.ui.inspector.inspector_state import InspectorState, WindowRow
 from helix_desktop.ui.outputs.rows import SAME_STATES
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard

@@ -156,7 +156,7 @@ def check_a_card_says_of_its_output_what_the_outputs_page_says(simulator: Sessio
 
 def check_a_card_s_badge_names_the_cover_of_its_step(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
-    names = {FoldMade: {"folded", "left_out"}, ObservationsMade: {"observed"}, HandoverMade: {"handed_over"}}
+    names = {FoldMade: {"folded", "truncated"}, ObservationsMade: {"observed"}, HandoverMade: {"handed_over"}}
     for card in rows_from_log(simulator.log)[1]:
         if not isinstance(card, ToolRow) or not card.digest or card.badge == "pinned":
             continue

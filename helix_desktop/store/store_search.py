@@ -1,9 +1,9 @@
-"""Listing, sorting and search of entries, page by page, with every hit verified; the same for both stores.
+"""Listing, sorting and search of a store's entries, page by page, with every hit verified.
 
 The cursor of a list by age is a key of the time index, so that it is valid for the plain list and for every
 filter. The cursor of any other order holds the order and the position in it.
 
-Both stores implement listings and candidate searches; this class decides which hits are returned.
+A store answers the few queries that `StoreSearch` leaves abstract; the class decides which hits are returned.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class EntryQuery(msgspec.Struct, frozen=True):
     """At most `limit` entries that match a filter, in the order of `sort`, after `after`."""
 
     sort: EntrySort
-    entry_filter: EntryFilter = msgspec.field(name="wanted")
+    entry_filter: EntryFilter = msgspec.field(name="wanted")  # as it crosses to other versions
     limit: int
     after: Position | None = None
 
@@ -171,7 +171,7 @@ class StoreSearch(ABC):
 
     @abstractmethod
     async def list_digests(self, entry_query: EntryQuery) -> bytes:
-        """Return all digests of a listing, joined."""
+        """Return all digests of a listing, joined: the query's limit does not count."""
 
     async def read_contents(self, digests: Sequence[str]) -> list[bytes | None]:
         """Return the verified bytes of full digests, in their order; None for each that cannot be read."""

@@ -1,4 +1,4 @@
-"""What the context inspector shows: plain facts, made by a presenter; no Qt."""
+"""What the context inspector shows: the rows of a request, their groups, the bar; plain facts, no Qt."""
 
 from __future__ import annotations
 
@@ -136,24 +136,24 @@ class WindowRow(WindowItem, frozen=True):
         return self.kind == "handover" and not self.excluded
 
     @property
-    def is_in_part(self) -> bool:
+    def has_more_stored(self) -> bool:
         """Return True if less is sent of it than what its stored output has."""
         return bool(self.tool and self.digest) and self.state not in ("full", "recalled", "pinned")
 
     @property
-    def is_cut(self) -> bool:
+    def is_sent_in_part(self) -> bool:
         """Return True if a part of an output is sent, of which it is known how much that is."""
         return self.whole > 0 and self.state not in ("cached", "repeated")
 
     @property
-    def was_whole(self) -> bool:
-        return self.whole > 0 and not self.is_cut
+    def was_sent_whole(self) -> bool:
+        return self.whole > 0 and not self.is_sent_in_part
 
     @property
     def tokens_text(self) -> str:
         """Return how much of it is sent: `701 of 6.4k` of what is sent in part."""
         tokens = format_tokens(self.tokens)
-        if not self.is_cut:
+        if not self.is_sent_in_part:
             return tokens
         return tr("{part} of {whole}", part=tokens, whole=format_tokens(self.whole))
 
@@ -164,9 +164,9 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def unusual_state(self) -> str:
-        """Return the same, but nothing of what is sent as it is, or of which the tokens say how much is."""
+        """Return its state; nothing for what is sent as it is, or of which the tokens say how much is."""
         is_usual = self.state in ("fixed", "full", "recalled")
-        return "" if self.is_summary or self.is_cut or is_usual else self.state_text
+        return "" if self.is_summary or self.is_sent_in_part or is_usual else self.state_text
 
     @property
     def is_outdated(self) -> bool:
@@ -175,7 +175,7 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def shown_states(self) -> list[str]:
-        """Return the same as its row shows it, at most one: a second one would leave no room for the name."""
+        """Return the states that its row shows, at most one: a second one leaves no room for the name."""
         if self.is_heading:
             return []
         state = translate(OUTDATED) if self.is_outdated else self.unusual_state
@@ -264,7 +264,7 @@ _STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {
     "arguments_cached": "cached",
     "images_cached": "cached",
     "noted": "folded",
-    "removed": "left_out",
+    "removed": "truncated",
     "summarized": "handed_over",
     "excluded": "excluded",
 }
