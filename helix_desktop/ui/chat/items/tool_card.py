@@ -480,7 +480,8 @@ class _Bar(Box):
 
     def paint(self, pen: Pen) -> None:
         is_active = bool(pen.state.hovered or pen.state.focused)
-        target = self.target if self.target.rect.width() > scaled(24) else None
+        is_cut_short = self.target.rect.width() < min(scaled(24), self.target.width())
+        target = None if is_cut_short else self.target
         if pen.state.hovered == "open:card":
             pen.box(self.rect.adjusted(scaled(4), 0, -scaled(4), 0), "row_hover", radius=8)
         for part in (self._icon, self.verb, target, *self._words, self._changes, self._stop):

@@ -112,6 +112,14 @@ def test_an_open_card_states_where_its_output_is(view: ChatView, badge: Badge, w
     assert widget(view).accessibleName().endswith(f" and {word}")
 
 
+def test_a_card_shows_the_shortest_command(view: ChatView) -> None:
+    pictures = []
+    for command in ("ls", "w"):
+        view.chat_viewport.model.reset([tool_row("t", "run_command", command, "ok")])
+        pictures.append(widget(view).grab().toImage())
+    assert pictures[0] != pictures[1]
+
+
 def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
     """With a word, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_outdated=True)])
