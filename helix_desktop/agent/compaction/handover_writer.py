@@ -679,6 +679,7 @@ class HandoverWriter:
             facts = await asyncio.to_thread(covered_facts, source.covered)
             policy = session.policy
             facts.ledger.mark_reverted(transcript.reverted_files.by_path)
+            facts.ledger.leave_out_mended(source.following)
             facts.ledger.mark_skills(transcript.skill_folders, transcript.window.whole_texts(source.covered))
             event = HandoverMade(
                 upto=range_.upto,

@@ -280,6 +280,7 @@ class Observations(BackgroundJob):
         quoted = observation.verbatim_seqs(source.items, quote_budget)
         covered = await asyncio.to_thread(covered_facts, source.items)
         covered.ledger.mark_reverted(self._session.transcript.reverted_files.by_path)
+        covered.ledger.leave_out_mended(source.following)
         standing = self._session.transcript.window.whole_texts(source.items)
         covered.ledger.mark_skills(self._session.transcript.skill_folders, standing)
         ledger = covered.ledger.text(policy.ledger_tokens)

@@ -292,6 +292,7 @@ class WindowRewriter:
         note = note_text(
             *(fold_plan, stated, user_words, content.digest, entries, policy, window_size, todo_list),
             transcript.reverted_files.by_path,
+            transcript.window.without_excluded(transcript.messages.between(upto, transcript.last_seq)),
         )
         if anchors := self._fold_anchors(fold_plan, policy, note):
             note = f"{note}\n{anchors}"
@@ -442,10 +443,12 @@ def note_text(
     window_size: int,
     todo_list: TodoList,
     reverts: Mapping[str, FileRevert],
+    later: Sequence[LogItem],
 ) -> str:
     """Return the note of a fold plan, by its kind.
 
-    `user_words` are the items with words of the user, `reverts` the user's of changed files, by path.
+    `user_words` are the items with words of the user, `reverts` the user's of changed files, by path, `later`
+    the messages behind the items.
     """
     if fold_plan.how == "truncate":
         user_tokens = min(user_text_budget(policy.user_text_tokens, window_size), fold_plan.gain // 4)
@@ -457,7 +460,7 @@ def note_text(
         max_tokens = early_compaction.condensed_tokens(policy, window_size)
         user_tokens = user_text_budget(policy.user_text_tokens, window_size)
         return step_notes.render_condensed_note(
-            items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list, reverts
+            items, digest, entries, max_tokens, user_tokens, policy, user_words, todo_list, reverts, later
         )
     return step_notes.render_fold_note(items, digest, entries, policy.handle_digits, todo_list)
 

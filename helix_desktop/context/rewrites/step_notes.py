@@ -95,6 +95,7 @@ def render_condensed_note(
     user_words: Sequence[LogItem] = (),
     todo_list: TodoList = NO_LIST,
     reverts: Mapping[str, FileRevert] = MappingProxyType({}),
+    later: Sequence[LogItem] = (),
 ) -> str:
     """Return the note that replaces older notes: user messages, what the agent's name, and a ledger.
 
@@ -103,12 +104,13 @@ def render_condensed_note(
     beginning and its end, up to half as many more. `user_words` are the items with words of the user; without
     it they are looked for among all, of the whole session. The present `todo_list` stands behind them, as in
     a fold's note. What is cut has the number of its entry. `reverts` are the user's of what the agent changed
-    in files, by path: the ledger says it of them.
+    in files, by path: the ledger says it of them. What failed and went well in `later` messages is left out.
     """
     lines = _agent_lines(items, int(agent_tokens * _CHARS_PER_TOKEN))
     lines |= _words_of_user(user_words or items, user_tokens, policy.condense_message)
     facts = build_ledger(items[-_LEDGER_MESSAGES:])
     facts.mark_reverted(reverts)
+    facts.leave_out_mended(later)
     ledger = facts.text(policy.ledger_tokens)
     header = _header("Earlier steps, in brief", index, entries, policy.handle_digits, items)
     ends = [*_todo_lines(todo_list), *_mode_lines(user_words or items)]

@@ -398,6 +398,16 @@ class Ledger(msgspec.Struct):
                 revert = revert if revert.seq > file.seq else None
                 self.files[path] = msgspec.structs.replace(file, revert=revert)
 
+    def leave_out_mended(self, later: Iterable[LogItem]) -> None:
+        """Leave out what failed and went well since, in `later` messages that stand in the window."""
+        since = Ledger(commands={**self.commands}, failures={**self.failures})
+        for item in later:
+            since.add(item)
+        self.failures = {key: failure for key, failure in self.failures.items() if key in since.failures}
+        self.commands = {
+            key: run for key, run in self.commands.items() if run.ok or not since.commands[key].ok
+        }
+
     def mark_skills(self, folders: Container[str], standing: Container[str] = ()) -> None:
         """Mark the files of skills in these folders; another file may only be named like one.
 

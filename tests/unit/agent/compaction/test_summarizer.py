@@ -569,6 +569,35 @@ async def test_five_rounds_lose_nothing(lines: Lines | None) -> None:
         assert_flagged(event)
 
 
+class PassingTools(CanaryTools):
+    """Tools whose commands pass once the files are mended."""
+
+    is_mended = False
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        result = await super().run(call, on_output)
+        return msgspec.structs.replace(result, ok=True, exit_code=0) if self.is_mended else result
+
+
+@pytest.mark.parametrize("is_mended", [True, False])
+async def test_a_command_that_passes_since_does_not_stand_in_summaries_as_failed(is_mended: bool) -> None:
+    """The later run is in the context, and the earlier one read as if it still held."""
+    tools = PassingTools()
+    rig = AgentRig(model_of(None), BY_HAND, tools=tools)
+    await rig.begin()
+    rig.model.script = working(1)
+    await rig.say(f"Mend it. {FILLER}")
+    tools.is_mended = is_mended
+    await rig.say(f"Test again. {FILLER}")
+    draft = await rig.conversation.handovers.writer.draft(upto=7)
+    rig.conversation.observations.start()
+    await rig.wait_until_idle()
+    (observations,) = rig.events(ObservationsMade)
+    for event in (draft.event, observations):
+        assert event.upto == 7, "the second turn is not covered"
+        assert ("! make check_1" in event.ledger) == (not is_mended)
+
+
 async def assert_within_one_call(rig: AgentRig, rounds: int) -> None:
     """Assert that each canary so far is in the window, or found by one recall on an index in it."""
     request = rig.conversation.window.measure()[0].request

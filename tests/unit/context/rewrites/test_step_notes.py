@@ -362,6 +362,24 @@ def test_the_ledger_of_a_condensed_note_says_what_the_user_reverted() -> None:
     assert "(reverted by the user, e9)" in line
 
 
+def test_the_ledger_of_a_condensed_note_leaves_out_what_failed_and_went_well_since() -> None:
+    """By a later call that stands in the context; what fails there, too, stays."""
+    first, *others = items_of(
+        UserSpoke("Fix it.", 3),
+        *(answered("run_command", command, ok=False) for command in ("make test", "make lint")),
+        *(answered("edit_file", path, ok=False) for path in ("a.py", "b.py")),
+        *(
+            answered("run_command", command, ok=command == "make test | tail -3")
+            for command in ("make test | tail -3", "make lint")
+        ),
+        answered("edit_file", "b.py"),
+    )
+    items, later = [first, *others[:4]], others[4:]
+    note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, later=later)
+    failed = [line.split(" abab")[0] for line in note.splitlines() if line.startswith("! ")]
+    assert failed == ["! edit_file a.py", "! make lint"]
+
+
 @pytest.mark.parametrize("shown", [(), ("src/app.py",)])
 def test_a_note_says_what_the_user_reverted_before_a_message(shown: tuple[str, ...]) -> None:
     """Else its calls read as if the change still stood; whether or not the message came with a diff."""
