@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QPointF, QRectF, Qt, QTimer, Signal
@@ -196,16 +197,27 @@ _FAR = 1e6  # pixels: beyond all rows
 _EDGE_MS = 30
 _MIN_EDGE_STEP = 12.0  # pixels in that time, from the last pixel in sight on: the screen may end there
 _DOUBLE, _TRIPLE = 2, 3
+ARRIVAL_S = 0.5
+"""Seconds in which a place takes no click after it came under a mouse that rests: it is likely meant for
+what was there before."""
 
 
 class ListMouse(QObject):
+    """What it points at, or clicked where it still rests, stays in place when the rows change."""
+
     clicked = Signal(int, object)
     """Index of a row, and the place in it that was clicked."""
     changed = Signal()
 
-    def __init__(self, rows: ListViewport, viewport: QWidget) -> None:
+    def __init__(
+        self, rows: ListViewport, viewport: QWidget, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """`clock` gives seconds."""
         super().__init__(viewport)
         self._rows, self.selection, self.viewport = rows, Selection(rows.source), viewport
+        rows.scroll_layout.held_row = lambda: rows.source.index_of(self.held[0]) if self.held else None
+        self._clock = clock
+        self.settle()
         self.hovered: AreaId | None = None
         self.pressed: AreaId | None = None
         self.last_pressed: AreaId | None = None
@@ -229,7 +241,9 @@ class ListMouse(QObject):
         before, self.last_pressed = self.last_pressed, (located.item.key, area.name) if area else None
         if area is not None:
             is_second = event.type() == QEvent.Type.MouseButtonDblClick
-            if not is_second or self.last_pressed == before:  # else the first click put it there
+            if self._clock() - self._arrived_at < ARRIVAL_S:
+                self.last_pressed = before
+            elif not is_second or self.last_pressed == before:  # else the first click put it there
                 self._press_place = event.position()
                 self._press_area(located, area)
             return
@@ -252,7 +266,16 @@ class ListMouse(QObject):
     def wheel(self, event: QWheelEvent) -> bool:
         return False
 
+    @property
+    def held(self) -> AreaId | None:
+        return self.hovered or self.last_pressed
+
     def move(self, event: QMouseEvent) -> None:
+        if event.globalPosition().toPoint() != self._pointer:
+            self.settle()
+        moved_px = (event.position() - self._press_place).manhattanLength()
+        if self.pressed is None and moved_px >= QGuiApplication.styleHints().startDragDistance():
+            self.last_pressed = None
         self._position = event.position()
         if self._is_selecting:
             self._extend_selection()
@@ -305,9 +328,19 @@ class ListMouse(QObject):
         self.viewport.unsetCursor()
 
     def refresh(self) -> None:
+        """Point at what is under the mouse now: rows moved."""
         if not self._is_selecting and self.viewport.underMouse():
-            self._position = QPointF(self.viewport.mapFromGlobal(QCursor.pos()))
+            before, is_resting = self.hovered, QCursor.pos() == self._pointer
+            if not is_resting:
+                self.settle()
+            self._position = QPointF(self.viewport.mapFromGlobal(self._pointer))
             self._update_hover()
+            if is_resting and self.hovered != before:
+                self._arrived_at = self._clock()
+
+    def settle(self) -> None:
+        """Take clicks at once: the user moved the mouse, or what is under it."""
+        self._pointer, self._arrived_at = QCursor.pos(), float("-inf")
 
     def link_at(self, point: QPointF) -> str:
         located = self._rows.hit_test(point)
@@ -398,6 +431,7 @@ class ListMouse(QObject):
                 QToolTip.hideText()
         if hovered != self.hovered:
             self.hovered = hovered
+            self._rows.scroll_layout.hold()
             self.changed.emit()
 
 
@@ -506,8 +540,9 @@ class RowListView(Themed, QAbstractScrollArea):
                 self._mouse.release(event)
                 return True
         elif isinstance(event, QWheelEvent):
-            if self._mouse.wheel(event):
-                return True
+            is_taken = self._mouse.wheel(event) or super().viewportEvent(event)
+            self._mouse.settle()
+            return is_taken
         elif kind == QEvent.Type.Leave:
             self._mouse.clear_hover()
         return super().viewportEvent(event)

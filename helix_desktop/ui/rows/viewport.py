@@ -95,6 +95,8 @@ class ScrollLayout:
         self.anchor = 0
         self.offset = 0.0
         self.placed: list[PlacedRow] = []
+        self.held_row: Callable[[], int | None] = lambda: None
+        """Returns the row that stays still while it is in sight; None: the first one."""
 
     @property
     def position(self) -> float:
@@ -129,10 +131,13 @@ class ScrollLayout:
         self.heights.remove(index)
         if index < self.anchor:
             self.anchor -= 1
-        elif index == self.anchor:
+            return
+        self.has_room = self.has_room or index > self.anchor or self.offset < 0
+        if index == self.anchor:
             self.offset = min(self.offset, 0.0)
-        else:
-            self.has_room = True
+        if 0 < self.anchor == len(self.heights):
+            self.anchor -= 1
+            self.offset += self.heights[self.anchor]
 
     def scroll_by(self, pixels: float) -> None:
         """Move on by pixels; negative is toward the top."""
@@ -169,8 +174,16 @@ class ScrollLayout:
                 return self.layout(view_height)
             if is_short and not self.has_room:
                 self._fill_up(gap)
-            self.anchor, self.offset = self.placed[0].row_index, -self.placed[0].y
+            self.hold()
         return self.placed
+
+    def hold(self) -> None:
+        """Keep the held row where it is now, whatever comes or grows above it; else the first one."""
+        if not self.placed:
+            return
+        held = self.held_row()
+        row = next((row for row in self.placed if row.row_index == held), self.placed[0])
+        self.scroll_to_row(row.row_index, row.y)
 
     def _measure_exactly(self, index: int) -> float:
         height = self._measure(index)
@@ -522,7 +535,7 @@ class ListViewport(QObject):
             pin = item.scroll_anchor(top, bottom, at_end=upwards)
             stood = item.anchor_top(pin)
             done = item.build(top - margin, bottom + margin, deadline, upwards=upwards)
-            if is_first:
+            if is_first and row.row_index == self.scroll_layout.anchor:
                 self.scroll_layout.scroll_by(item.anchor_top(pin) - stood)
             return done
 

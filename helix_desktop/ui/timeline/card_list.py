@@ -344,14 +344,14 @@ class CardList(RowListView):
 
     def _place_under_mouse(self) -> tuple[AreaId, float, float] | None:
         """Return what the mouse points at, where its row's top is in the viewport, and its own in the row."""
-        hovered = self._mouse.hovered
-        index = self.cards.index_of(hovered[0]) if hovered is not None else None
+        held = self._mouse.held
+        index = self.cards.index_of(held[0]) if held is not None else None
         placed = self.rows.placed_row(index) if index is not None else None
-        if hovered is None or placed is None:
+        if held is None or placed is None:
             return None
-        area = self.rows.item(placed.row_index).hit_area(hovered[1])
+        area = self.rows.item(placed.row_index).hit_area(held[1])
         top = placed.y + self.cards.gap(placed.row_index)
-        return (hovered, top, area.rect.y()) if area is not None else None
+        return (held, top, area.rect.y()) if area is not None else None
 
     def _lay_out(self, pointed: tuple[AreaId, float, float] | None) -> None:
         """Lay out and paint; what the mouse points at stays where it was.

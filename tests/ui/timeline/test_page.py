@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtCore import QEvent, QPoint, QRectF, Qt
 from PySide6.QtGui import QCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.kit.intents import (
@@ -145,11 +146,10 @@ def place_of_undo(pane: Timeline, seq: int, name: str = "undo") -> QPoint:
 
 
 def test_a_click_counts_for_what_was_pressed_though_rows_move_in_between(pane: Timeline) -> None:
-    """What runs comes on top of the cards: an Undo pressed just then did nothing, and said nothing."""
     viewport, left, place = pane.cards.viewport(), Qt.MouseButton.LeftButton, place_of_undo(pane, 492)
     with performed(pane) as intents:
         QTest.mousePress(viewport, left, pos=place)
-        pane.set_running(RunningCard("summarize", "word " * 400))
+        pane.cards.rows.scroll_by(60)
         assert place_of_undo(pane, 492) != place
         QTest.mouseRelease(viewport, left, pos=place)
         QTest.mousePress(viewport, left, pos=place_of_undo(pane, 492))
@@ -175,6 +175,20 @@ def test_what_the_mouse_points_at_stays_there_when_rows_come_on_top(pane: Timeli
     QTest.mouseMove(pane.cards.viewport(), before)
     pane.set_running(RunningCard("summarize", "word " * 400))
     assert place_of_undo(pane, 492) == before
+
+
+def test_what_was_clicked_stays_though_the_chart_above_grows(qtbot: QtBot, pane: Timeline) -> None:
+    """It is higher once the context no longer fits; also where a notice has come over the mouse meanwhile."""
+    pane.resize(800, 900)
+    place, viewport = place_of_undo(pane, 492), pane.cards.viewport()
+    low = pane.chart.height()
+    QTest.mouseMove(viewport, place)
+    with performed(pane):
+        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place)
+    QApplication.sendEvent(viewport, QEvent(QEvent.Type.Leave))
+    pane.show_usage(UsageGauge(30_000, 24_000, 2_000, 20_400, is_reported=False), 500, NOW_MS)
+    qtbot.waitUntil(lambda: pane.chart.height() > low)
+    assert place_of_undo(pane, 492).y() == place.y()
 
 
 @pytest.mark.parametrize(("width", "height"), [(520, 420), (800, 1_600)])
@@ -204,6 +218,8 @@ def test_a_click_on_undo_leaves_redo_under_the_mouse(
         kinds: tuple[Literal["undo", "redo"], ...] = ("undo", "redo")
         for number, name in enumerate(kinds * 3):
             assert abs(place_of_undo(pane, seq, name).y() - place.y()) <= 1, (seq, number)
+            place += QPoint(1 - 2 * (number % 2), 0)  # a button that came under a mouse that rests waits
+            QTest.mouseMove(pane.cards.viewport(), place)
             with performed(pane) as intents:
                 QTest.mouseClick(pane.cards.viewport(), Qt.MouseButton.LeftButton, pos=place)
             assert intents == [(Undo if name == "undo" else Redo)((seq,))]

@@ -82,9 +82,9 @@ def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
 
 class MouseHandler(ListMouse):
     def __init__(self, chat_viewport: ChatViewport, viewport: QWidget, clock: Callable[[], float]) -> None:
-        super().__init__(chat_viewport, viewport)
+        super().__init__(chat_viewport, viewport, clock)
         self.guard = ApprovalClickGuard(chat_viewport, clock)
-        self._clock, self._moved_at = clock, float("-inf")
+        self._moved_at = float("-inf")
         self._dragged: TextLayout | None = None  # by the bar that scrolls it sideways
         self._grip = 0.0  # pixels from the left edge of that bar's handle
 

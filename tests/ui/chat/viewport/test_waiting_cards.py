@@ -17,6 +17,7 @@ from helix_desktop.ui.chat.presenter import AskRows
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, AssistantRow, DividerRow, UserRow
 from helix_desktop.ui.chat.viewport.interactions import REST_S, SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView, NewRowsButton
+from helix_desktop.ui.rows.list_view import ARRIVAL_S
 from tests.support.intents import take_intents
 from tests.support.manual_clock import ManualClock
 from tests.support.window.chat_geometry import approval_row, hit_area_point, row_key, row_widget, tool_row
@@ -261,6 +262,27 @@ def test_a_second_click_at_the_same_place_does_not_answer_the_next_card(
             QTest.mouseMove(view.viewport(), place)
         _click(view, key, "decide:once")
     assert decided == ["p", "q", "r"]
+
+
+def test_what_comes_under_a_mouse_that_rests_takes_no_click(view: ChatView, clock: ManualClock) -> None:
+    """The click is meant for what was there; once the mouse moved, or rested on it, it counts."""
+    for settle in (
+        lambda place: QTest.mouseMove(view.viewport(), place + QPoint(3, 0)),
+        lambda place: setattr(clock, "now", clock.now + ARRIVAL_S),
+    ):
+        cards = [tool_row(key, "read_file", "a.py", text="words") for key in "tu"]
+        view.chat_viewport.model.reset([cards[0]])
+        place = hit_area_point(view, "t", "open:card")
+        QTest.mouseMove(view.viewport(), place)
+        view.chat_viewport.model.reset([cards[1]])
+        low = row_widget(view, "u").height()
+        _click(view, "u", "open:card")
+        assert row_widget(view, "u").height() == low
+        settle(place)
+        _click(view, "u", "open:card")
+        assert row_widget(view, "u").height() > low
+        _click(view, "u", "open:card")
+        assert row_widget(view, "u").height() == low, "the same place takes a second click at once"
 
 
 def _leave_card_above(view: ChatView) -> None:
