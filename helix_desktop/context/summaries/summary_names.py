@@ -20,7 +20,7 @@ def summary_name(transcript: Transcript, after: int, upto: int) -> TranslatableT
 def compacted_turns(transcript: Transcript, after: int, upto: int) -> TranslatableText:
     """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
 
-    Of one of which it leaves out model calls, the name says which end is there.
+    The name says so where model calls of the first or the last one are not among them.
     """
     messages = transcript.messages
     items = messages.items
@@ -33,21 +33,7 @@ def compacted_turns(transcript: Transcript, after: int, upto: int) -> Translatab
     ends_early = items[end - 1].step > items[last].step
     from_turn, to_turn = (max(1, items[at].turn) for at in (first, last))
     if from_turn == to_turn:
-        if starts_late:
-            return (
-                _text("middle of turn {number}", number=from_turn)
-                if ends_early
-                else _text("end of turn {number}", number=from_turn)
-            )
-        if ends_early:
-            return _text("start of turn {number}", number=from_turn)
-        return _text("turn {number}", number=from_turn)
-    if starts_late:
-        if ends_early:
-            return _text("end of turn {first}, start of {last}", first=from_turn, last=to_turn)
-        return _text("end of turn {first} to turn {last}", first=from_turn, last=to_turn)
-    if not ends_early:
-        return _text("turns {first}–{last}", first=from_turn, last=to_turn)
-    if to_turn - from_turn == 1:
-        return _text("turn {first}, start of {last}", first=from_turn, last=to_turn)
-    return _text("turns {first}–{before}, start of {last}", first=from_turn, before=to_turn - 1, last=to_turn)
+        turns = _text("turn {number}", number=from_turn)
+    else:
+        turns = _text("turns {first}–{last}", first=from_turn, last=to_turn)
+    return _text("{turns} (in part)", turns=turns) if starts_late or ends_early else turns

@@ -134,7 +134,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         press_action(rig.chat.view, divider, "undo")
         words = "Undone: Cached 3 outputs"
         await until(lambda: words in rig.banner_text(), "what was undone")
-        assert "What you restored stays until 95 %, and leaves last." in rig.banner_text()
+        assert "What you restored stays until the context reaches 95 %, " in rig.banner_text()
         assert set(session.transcript.window.masked) == before
         find_button(rig.window.notices, "redo").click()
         await until(lambda: set(session.transcript.window.masked) == before | three, "redone")

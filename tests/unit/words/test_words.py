@@ -266,7 +266,7 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Compacted start of turn 1",
+        "Compacted turn 1 (in part)",
         "Compacted turn 1, edited",
         "Compacted turn 1, edited (2)",
         "Compacted turns 1–2, written again",
@@ -655,7 +655,7 @@ def test_the_threshold_is_the_number_of_the_policy_unless_the_answer_needs_the_r
 
 
 def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
-    """A turn of which messages still stand is there in part, at either end."""
+    """A turn of which messages still stand is there in part, at either end; all between are named, too."""
     transcript = conversation_with(3).transcript
     items = transcript.messages.items
     first = {turn: next(item.seq for item in items if item.turn == turn) for turn in (1, 2, 3)}
@@ -672,14 +672,14 @@ def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
         (middle[1], middle[1] + 2),
     ]
     assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
-        "start of turn 1",
+        "turn 1 (in part)",
         "turn 1",
-        "turn 1, start of 2",
+        "turns 1–2 (in part)",
         "turns 1–2",
-        "turns 1–2, start of 3",
-        "end of turn 1",
-        "end of turn 1 to turn 2",
-        "end of turn 1, start of 2",
-        "middle of turn 1",
+        "turns 1–3 (in part)",
+        "turn 1 (in part)",
+        "turns 1–2 (in part)",
+        "turns 1–2 (in part)",
+        "turn 1 (in part)",
     ]
     assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)
