@@ -91,6 +91,14 @@ def _pause_text(seconds: int) -> str:
     return tr("{minutes} min", minutes=seconds // 60)
 
 
+def restored_text(trigger: CompactionTrigger) -> str:
+    """Return how long what an undo brought back stays in the context."""
+    share, room = limit_text(trigger.kind, trigger.limit), _distance_text(trigger)
+    return tr(
+        "What you restored stays until the context reaches {share}, {room} left.", share=share, room=room
+    )
+
+
 def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_hold: bool) -> str:
     if not is_managed:
         return tr("compaction off")

@@ -145,7 +145,9 @@ def makers_text(captures: Sequence[RecordedChanges]) -> str:
     names = list(dict.fromkeys(who_text(capture) for capture in captures))
     if len(names) == 1:
         return names[0]
-    return tr.plural(len(names) - 1, "{first} and %n other", "{first} and %n others", first=names[0])
+    return tr.plural(
+        len(names) - 1, "{first} and %n other change", "{first} and %n other changes", first=names[0]
+    )
 
 
 def _during_text(calls: Sequence[str]) -> str:
@@ -153,7 +155,10 @@ def _during_text(calls: Sequence[str]) -> str:
     if len(names) == 1:
         return tr("During {command}", command=names[0])
     return tr.plural(
-        len(names) - 1, "During {command} and %n other", "During {command} and %n others", command=names[0]
+        len(names) - 1,
+        "During {command} and %n other call",
+        "During {command} and %n other calls",
+        command=names[0],
     )
 
 

@@ -13,6 +13,7 @@ from PySide6.QtGui import (
     QFontMetrics,
     QGuiApplication,
     QKeyEvent,
+    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -111,6 +112,9 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self.apply_theme()
         if on_click is not None:
             self.clicked.connect(on_click)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Take a double click as one click: the first one may have turned Undo into Redo."""
 
     def setText(self, text: str) -> None:
         is_other = bool(text) != bool(self.text())

@@ -465,9 +465,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.settings_left.emit()
 
     def _place_news(self, page: str) -> None:
-        """Keep jobs, waiting sessions and notices off a toolbar or a chart that a page begins with.
+        """Keep jobs and waiting sessions off a toolbar or a chart that a page begins with.
 
-        No notice comes to lie where the user may be about to click once more.
+        Notices come at the top, unless the mouse is there, where the user may be about to click once more.
         """
         is_text = page in ("chat", "settings")
         top, bottom = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
@@ -476,8 +476,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._body.addWidget(self.jobs, line, 0)
         self._body.addWidget(self.waiting_sessions, line, 1, edge)
         mouse = self._center.mapFromGlobal(QCursor.pos())
-        is_low = self._center.rect().contains(mouse) and mouse.y() > self._center.height() / 2
-        notices_edge = top if is_low else edge
+        is_high = self._center.rect().contains(mouse) and mouse.y() < self._center.height() / 4
+        notices_edge = bottom if is_high and not is_text else top
         self._body.addWidget(self.notices, 1, 0, 1, 2, Qt.AlignmentFlag.AlignHCenter | notices_edge)
 
     def focus_page(self, name: str) -> None:

@@ -45,7 +45,8 @@ from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.context_changes import limit_text, pin_text
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.next_compaction import restored_text
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.translation import Translator
 
@@ -324,12 +325,7 @@ class RewriteController(WindowPart):
             return tr("What it restored stays while context changes are paused.")
         if not conversation.window.policy.enabled:
             return ""
-        gauge = conversation.window.measure()[1]
-        return tr(
-            "The context is at {now} now. What you restored stays until {limit}, and leaves last.",
-            now=format_whole_percent(gauge.used / gauge.window),
-            limit=limit_text(gauge.trigger.kind, gauge.trigger.limit),
-        )
+        return restored_text(conversation.window.measure()[1].trigger)
 
     async def _pin_and_say(self, conversation: Conversation, output: int, *, is_pinned: bool) -> None:
         change = Pinned(output) if is_pinned else Unpinned(output)

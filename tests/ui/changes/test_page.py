@@ -148,6 +148,14 @@ def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -
     assert rows[-1] == "build/cache.bin"
 
 
+def test_a_double_click_on_revert_does_not_redo(page: ChangesPage) -> None:
+    """Redo comes there with the first click."""
+    with performed(page) as intents:
+        for act in (QTest.mouseClick, QTest.mouseDClick, QTest.mouseRelease):
+            act(page.detail.revert, Qt.MouseButton.LeftButton)
+    assert len(intents) == 1
+
+
 def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: ChangesPage) -> None:
     press(page, "group-by-file")
     assert listed(page) == sorted(set(listed(page)))
@@ -157,7 +165,7 @@ def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: Changes
     at = rows.index("src/helix/ui/chat/stream.py")
     assert rows[at + 1 : at + 3] == [
         "Edited",
-        "During “make fmt && pytest -q tests/ui/chat” and 1 other",
+        "During “make fmt && pytest -q tests/ui/chat” and 1 other call",
     ]
     QTest.keyClick(page.list, Qt.Key.Key_Down)
     QTest.keyClick(page.list, Qt.Key.Key_Left)  # to the file

@@ -22,7 +22,7 @@ from helix_desktop.domain.file_history.merges_and_hunks import merge
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
-from helix_desktop.ui.changes.change_groups import FileRow, revert_name
+from helix_desktop.ui.changes.change_groups import FileRow
 from helix_desktop.ui.changes.change_list import (
     CopyPatch,
     MarkReviewed,
@@ -130,8 +130,7 @@ class RevertFlow:
         what = done_text(done.plan, done.changes, undone) if done.changes else tr("Nothing to revert.")
         why = "" if done.changes else tr("The files are already as they were before.")
         if done.capture_id:
-            name = revert_name(done.plan.scope, is_redo=done.plan.is_redo)
-            why = tr("Changes lists it as “{name}”: you can undo it there, too.", name=name)
+            why = tr("You can also undo it later in Changes.")
         self._session.notify(
             Notice(
                 REVERTED,
