@@ -306,6 +306,7 @@ def _is_call_line(row: Row) -> bool:
 
 
 FLUSH_MS = 33
+_CARD_GAP = 6.0  # pixels below a card that waits, at least
 _PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 4 n ms
 
 
@@ -391,6 +392,7 @@ class ChatViewport(ListViewport):
         self.scroll_layout.remove(index)
         self.unseen_count = max(0, self.unseen_count - 1)
         super().refresh()
+        self._show_whole(self.model.first_ask)
         if self.model.first_ask == len(self.model) and self.is_at_end:
             self.set_following(True)
 
@@ -403,14 +405,30 @@ class ChatViewport(ListViewport):
         self.refresh()
 
     def refresh(self) -> None:
-        """Lay out again; the first card in sight that waits stays where it is, whatever grows above it."""
+        """Lay out again; the first card in sight that waits stays where it is, whatever grows above it.
+
+        It moves where it was in sight as a whole, and grew: with another call, by what “Allow both” allows.
+        """
+        growing = None
         if not self.is_following:
             asks = range(self.model.first_ask, len(self.model))
             shown = ((index, self.widget_pool.visible.get(self.item_cache.key(index))) for index in asks)
             index, widget = next((pair for pair in shown if pair[1] is not None), (0, None))
             if widget is not None:
                 self.scroll_layout.scroll_to_row(index, widget.y() - self.source.gap(index))
+                is_whole = widget.geometry().bottom() <= self.height
+                growing = index if is_whole and not self.is_in_use() else None
         super().refresh()
+        if growing is not None:
+            self._show_whole(growing)
+
+    def _show_whole(self, index: int) -> None:
+        """Scroll on as far as a row that begins in sight needs to end there too, if it fits."""
+        placed = self.placed_row(index)
+        hidden = placed.y + placed.height + _CARD_GAP - self.height if placed is not None else 0.0
+        if placed is not None and 0 < hidden <= placed.y:
+            self.scroll_layout.scroll_by(hidden)
+            super().refresh()
 
     def _on_row_streamed(self, index: int, _delta: str) -> None:
         self._pending_keys.add(self.model.raw_row(index).key)

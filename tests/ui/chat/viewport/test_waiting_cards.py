@@ -84,8 +84,9 @@ def _pill(view: ChatView) -> NewRowsButton:
     return pill
 
 
-def test_another_card_moves_no_button_of_the_first(view: ChatView) -> None:
-    """Also where one click could allow both: what that allows is said below the buttons."""
+@pytest.mark.parametrize("is_pointed_at", [True, False])
+def test_another_card_moves_no_button_that_is_pointed_at(view: ChatView, is_pointed_at: bool) -> None:
+    """Also where one click could allow both: what that allows is said below them, and else in sight."""
     asks = AskRows(view.chat_viewport.model)
     view.chat_viewport.model.reset([ANSWER])
     view.chat_viewport.go_to_end()
@@ -93,9 +94,13 @@ def test_another_card_moves_no_button_of_the_first(view: ChatView) -> None:
     request = approval_row("p", "edit_file", "Edit a.py", "", "edit", edits=(edit,)).request
     asks.show(structs.replace(request, is_safe=True))
     stood = _buttons(view, "p")
+    if is_pointed_at:
+        QTest.mouseMove(view.viewport(), stood[0].center())
     asks.show(structs.replace(_card("q").request, is_safe=True))
     assert view.chat_viewport.item(1).hit_area("decide:all") is not None
-    assert _buttons(view, "p") == stood
+    card = row_widget(view, RowKey(0, "p", "approval")).geometry()
+    assert (_buttons(view, "p") == stood) == is_pointed_at == (card.bottom() > view.viewport().height())
+    stood = _buttons(view, "p")
     view.chat_viewport.model.append(DIVIDER)
     assert _buttons(view, "p") == stood, "a rewrite comes above it"
     asks.drop_others()
@@ -169,6 +174,16 @@ def test_the_next_card_takes_the_place_of_an_answered_one(view: ChatView) -> Non
     viewport.model.remove(row_key("q"))
     assert _tops(view, "d") == stood[:1]
     assert viewport.is_following
+
+
+def test_a_higher_card_in_the_place_of_an_answered_one_is_in_sight(view: ChatView) -> None:
+    viewport = view.chat_viewport
+    viewport.model.reset([ANSWER])
+    viewport.go_to_end()
+    viewport.model.append(_card("p"))
+    viewport.model.append(approval_row("q", "run_command", "Run it", "make it\n" * 6, "command"))
+    viewport.model.remove(row_key("p"))
+    assert row_widget(view, "q").geometry().bottom() <= viewport.height
 
 
 def test_answered_cards_leave_who_scrolled_up_where_they_are(view: ChatView) -> None:
