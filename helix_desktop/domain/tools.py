@@ -284,11 +284,12 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
     changed: paths and texts. `links` are paths that a command writes, with the paths in the workspace where
     links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
-    `asked_part` is the part of a command that may do more than read, where all others only read.
+    `asked_parts` are the parts of a command that may do more than read, where all others only read; each may
+    be allowed by a rule of its own.
     `is_reading`: the command only reads, and whoever allows it, it runs so that it can do nothing else.
     `effect` says in a line what it may do (empty: `summary` does), `effect_details` what else there is to it,
     which no answer depends on, `lasting_refusal` why it is allowed once only, if so. `uncovering_rule` allows
-    a part of it, but not all; if only because of variables that it sets, these are `variables`.
+    a part of it, but not `uncovered_parts`; if only because of variables that it sets, these are `variables`.
     """
 
     call_id: str
@@ -325,12 +326,13 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     secrets: tuple[str, ...] = ()
     offers_demo_calls: bool = False
     is_reading: bool = False
-    asked_part: str = ""
+    asked_parts: tuple[str, ...] = ()
     effect: str = ""
     effect_details: tuple[str, ...] = ()
     lasting_refusal: LastingRefusal = ""
     variables: tuple[str, ...] = ()
     uncovering_rule: str = ""
+    uncovered_parts: tuple[str, ...] = ()
 
     @property
     def offered_rules(self) -> tuple[PermissionRule, ...]:

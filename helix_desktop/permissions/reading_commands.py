@@ -194,17 +194,18 @@ def reading_use(
     )
 
 
-class AskedPart(NamedTuple):
-    """The part of a list of commands that may do more than read, behind its `cd`, and the list without it."""
+class AskedParts(NamedTuple):
+    """The parts of a list of commands that may do more than read, each behind its `cd`, and the list of the
+    others."""
 
-    command: str
+    commands: tuple[str, ...]
     others: str
 
 
-def asked_part(
+def asked_parts(
     command: str, folder: str, root: str, programs: Mapping[str, Sequence[ReadingProgram]]
-) -> AskedPart | None:
-    """Return the one part of `tests && git status` that may do more than read; None if that isn't one."""
+) -> AskedParts | None:
+    """Return the parts of `tests && git status` that may do more than read; None if that can't be said."""
     pipelines: list[list[SimpleCommand]] = []
     for simple in split_command(command) or ():
         if simple.operator == "|":
@@ -215,19 +216,23 @@ def asked_part(
     has_folder = any(pipeline[0].words[0].text == "cd" for pipeline in pipelines)
     if not 1 < len(pipelines) <= _MOST_PARTS or not operators <= ({"&&"} if has_folder else {"&&", ";"}):
         return None
-    texts = [" | ".join(simple.source for simple in pipeline) for pipeline in pipelines]
-    for at, text in enumerate(texts):
-        if any(map(_changes_shell, pipelines[at])):  # then the others may do more than read
-            continue
-        others = " && ".join((*texts[:at], *texts[at + 1 :]))
-        if reading_use(others, folder, root, programs) is not None:
-            folders = [
-                each
-                for each, (first, *_) in zip(texts[:at], pipelines, strict=False)
-                if first.words[0].text == "cd"
-            ]
-            return AskedPart(" && ".join((*folders, text)), others)
-    return None
+    folders, asked, others = list[str](), list[str](), list[str]()
+    for pipeline in pipelines:
+        text = " | ".join(simple.source for simple in pipeline)
+        in_folder = " && ".join((*folders, text))
+        if pipeline[0].words[0].text == "cd":
+            folders.append(text)
+            others.append(text)
+        elif reading_use(in_folder, folder, root, programs) is not None:
+            others.append(text)
+        elif any(map(_changes_shell, pipeline)):  # then the others may do more than read
+            return None
+        else:
+            asked.append(in_folder)
+    rest = " && ".join(others)
+    if not asked or (rest and reading_use(rest, folder, root, programs) is None):
+        return None
+    return AskedParts(tuple(asked), rest)
 
 
 def _changes_shell(simple: SimpleCommand) -> bool:

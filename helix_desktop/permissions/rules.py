@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -76,7 +76,7 @@ def evaluate(
 ) -> PermissionDecision:
     """Return the strictest answer of the mode and all rules that apply to a call, whatever their order.
 
-    A change of several files is evaluated file by file.
+    A change of several files is evaluated file by file; each part of a command may have a rule of its own.
     """
     rules = tuple(rules)
     subjects = (request.subject, *request.other_paths)
@@ -88,30 +88,47 @@ def evaluate(
     lost = dict.fromkeys(place for decision in decisions for place in decision.data_loss)
     if strictest.effect != "ask":
         return strictest
+    by_part = [_evaluate_one(rules, part, "ask") for part in _by_part(request)]
+    if strictest.rule is None and by_part and all(part.effect == "allow" for part in by_part):
+        return by_part[0]
     executed = dict.fromkeys(path for decision in decisions for path in decision.auto_executed)
     return msgspec.structs.replace(strictest, data_loss=tuple(lost), auto_executed=tuple(executed))
 
 
-def allowed_but_for(
-    rules: Iterable[PermissionRule], request: ApprovalRequest
-) -> tuple[PermissionRule, tuple[str, ...]] | None:
-    """Return the rule that would allow a command if it did no more, and the variables that it sets.
+def _by_part(request: ApprovalRequest) -> list[ApprovalRequest]:
+    return [msgspec.structs.replace(request, asked_parts=(part,)) for part in request.asked_parts]
 
-    Without variables it has parts beside the one of the rule, or sends its output elsewhere. None: no rule.
+
+class NearRule(NamedTuple):
+    """The rule that would allow a command if it did no more: without these variables, or these parts.
+
+    With neither it may send its output elsewhere, or what it runs isn't known.
     """
+
+    rule: PermissionRule
+    variables: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
+
+
+def allowed_but_for(rules: Iterable[PermissionRule], request: ApprovalRequest) -> NearRule | None:
+    """Return the rule that allows a part of a command, or all but its variables; None if none does."""
     command, variables = without_settings(request.subject, request.root)
     if request.kind != "command" or not request.confined:
         return None
     plain = msgspec.structs.replace(request, subject=command)
     patterns = [rule for rule in rules if (rule.kind, rule.effect) == ("pattern", "allow")]
     if variables and (rule := next((rule for rule in patterns if rule_applies(rule, plain)), None)):
-        return rule, variables
+        return NearRule(rule, variables)
     near = (
         rule
         for rule in patterns
         if possibly_matches(rule.subject, command) == "yes" and not rule_applies(rule, request)
     )
-    return next(((rule, ()) for rule in near), None)
+    rule = next(near, None)
+    if rule is None:
+        return None
+    uncovered = (part for part in _by_part(request) if not any(rule_applies(each, part) for each in patterns))
+    return NearRule(rule, parts=tuple(part.asked_parts[0] for part in uncovered))
 
 
 def _evaluate_one(
@@ -262,7 +279,10 @@ def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: boo
             # Outside a sandbox without network an allowed first word can carry anything away.
             return (
                 request.confined
-                and certainly_matches(rule.subject, request.asked_part or request.subject, request.root)
+                and all(
+                    certainly_matches(rule.subject, part, request.root)
+                    for part in request.asked_parts or (request.subject,)
+                )
                 if allows
                 else possibly_matches(rule.subject, request.subject)
                 in (("yes",) if rule.is_deny else ("yes", "maybe"))  # in doubt it asks
@@ -526,14 +546,15 @@ def suggest_command_rules(
     confined: bool,
     exact: str = "",
     root: str = "",
-    asked_part: str = "",
+    asked_parts: Sequence[str] = (),
 ) -> tuple[PermissionRule, ...]:
     """Return the rules for a command: itself (`exact`: with its folder), in a sandbox also a pattern.
 
-    `asked_part` is the part of the command that may do more than read, if it is only one.
+    `asked_parts` are the parts of the command that may do more than read, if that is known.
     """
     rule = PermissionRule("run_command", exact or command, confined=confined)
-    pattern = suggest_pattern(asked_part or command, root) if confined else ""
-    if not pattern:
+    parts = asked_parts or (command,)
+    pattern = suggest_pattern(parts[0], root) if confined else ""
+    if not pattern or not all(certainly_matches(pattern, part, root) for part in parts):
         return (rule,)
     return rule, PermissionRule("run_command", pattern, kind="pattern", confined=True)

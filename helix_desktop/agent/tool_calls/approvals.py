@@ -30,7 +30,13 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.permissions.data_loss import find_effects
 from helix_desktop.permissions.files_run_by_programs import auto_run_kind
-from helix_desktop.permissions.rules import PermissionDecision, allowed_but_for, evaluate, rule_applies
+from helix_desktop.permissions.rules import (
+    NearRule,
+    PermissionDecision,
+    allowed_but_for,
+    evaluate,
+    rule_applies,
+)
 from helix_desktop.system.task_scope import TaskScope
 
 text = TextContext("Tools")
@@ -174,8 +180,9 @@ class ApprovalService:
                 offers_demo_calls=decision.rule is None  # a rule that asks still would
                 and self._is_demo()
                 and self._permissions.offers_demo_calls(),
-                variables=near[1] if near is not None else (),
-                uncovering_rule=near[0].subject if near is not None else "",
+                variables=near.variables if near is not None else (),
+                uncovering_rule=near.rule.subject if near is not None else "",
+                uncovered_parts=near.parts if near is not None else (),
             )
             on_ask(question)
             reply = await self._approver.decide(session_id, question)
@@ -239,7 +246,7 @@ def _takes_long(ask: ApprovalRequest) -> bool:
 
 def _evaluate(
     rules: Iterable[PermissionRule], ask: ApprovalRequest, mode: PermissionMode
-) -> tuple[PermissionDecision, bool, FileCoverage | None, tuple[PermissionRule, tuple[str, ...]] | None]:
+) -> tuple[PermissionDecision, bool, FileCoverage | None, NearRule | None]:
     """Return the decision; where it asks, if the call is safe (see ApprovalRequest), what of what it changes
     can't be undone, and the rule that allows a part of it.
 

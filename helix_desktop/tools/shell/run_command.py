@@ -28,7 +28,7 @@ from helix_desktop.domain.tools import (
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 from helix_desktop.permissions.data_loss import find_effects
-from helix_desktop.permissions.reading_commands import asked_part, split_command
+from helix_desktop.permissions.reading_commands import asked_parts, split_command
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
 from helix_desktop.permissions.rules import (
     lasting_refusal,
@@ -209,8 +209,8 @@ class RunCommand(Tool[RunCommandArguments]):
             self._ignore_sentence(),
         )
         in_folder = f"{cd_command(args.folder)} && {subject}" if has_folder and confined else subject
-        part = await self._asked_part(args) if confined and not is_reading else ""
-        offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_part=part)
+        parts = await self._asked_parts(args) if confined and not is_reading else ()
+        offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_parts=parts)
         links = () if is_reading else await asyncio.to_thread(_links, root, args.folder, args.command)
         asks_for_network = network and sandbox.kind != "none" and not self._context.current_grants().network
         refusal = await asyncio.to_thread(lasting_refusal, args.command, asks_for_network)
@@ -230,7 +230,7 @@ class RunCommand(Tool[RunCommandArguments]):
             has_network=network,
             links=links,
             is_reading=is_reading,
-            asked_part=part,
+            asked_parts=parts,
             effect=effect,
             effect_details=() if is_reading else tuple(filter(None, details)),
             lasting_refusal=refusal,
@@ -248,22 +248,23 @@ class RunCommand(Tool[RunCommandArguments]):
             return None
         return await context.reading.hidden_paths(args.command, args.folder, context.reading_lines())
 
-    async def _asked_part(self, args: RunCommandArguments) -> str:
-        """Return the part of the command for which a rule is enough: the others would run without asking.
+    async def _asked_parts(self, args: RunCommandArguments) -> tuple[str, ...]:
+        """Return the parts of the command for which rules are enough: the others would run without asking.
 
-        They run as it does, with the workspace to write. So what the user put on the list does not count;
+        They run as these do, with the workspace to write. So what the user put on the list does not count;
         git, which runs what the repository configures, only beside what runs code of the project anyway; and
         no search from which something would have to be hidden.
         """
         context, root = self._context, str(self._context.root)
         lines = tuple(line for line in context.reading_lines() if line in DEFAULT_LINES)
-        part = asked_part(args.command, args.folder, root, find_programs(lines))
-        if context.contains_home or part is None:
-            return ""
-        if await context.reading.hidden_paths(part.others, args.folder, lines) != ():
-            return ""
-        has_git = any(simple.words[0].text == "git" for simple in split_command(part.others) or ())
-        return "" if has_git and not runs_project_code(part.command, root) else part.command
+        found = asked_parts(args.command, args.folder, root, find_programs(lines))
+        if context.contains_home or found is None:
+            return ()
+        parts, others = found
+        if others and await context.reading.hidden_paths(others, args.folder, lines) != ():
+            return ()
+        has_git = any(simple.words[0].text == "git" for simple in split_command(others) or ())
+        return () if has_git and not any(runs_project_code(part, root) for part in parts) else parts
 
     def _ignore_sentence(self) -> str:
         """Return what holds of a command where an ignore file says what tools may not read."""

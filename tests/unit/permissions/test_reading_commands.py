@@ -11,10 +11,10 @@ import pytest
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
-from helix_desktop.permissions.command_match import main_words
+from helix_desktop.permissions.command_match import certainly_matches, main_words
 from helix_desktop.permissions.reading_commands import (
     SimpleCommand,
-    asked_part,
+    asked_parts,
     prints_only,
     reading_use,
     split_command,
@@ -223,29 +223,34 @@ def test_what_assigns_is_split_and_refused_by_all_who_ask_what_runs(setting: str
         assert main_words(command, "/w") is None
     for command in (f"{setting}; ls", f"{setting} && ls", f"ls; {setting}; pytest"):
         assert split_command(command) is not None
-        assert asked_part(command, "", "/w", PROGRAMS) is None, "ls may be another program behind it"
+        assert asked_parts(command, "", "/w", PROGRAMS) is None, "ls may be another program behind it"
     for command in (f"{setting} pytest && ls", f"ls; {setting} pytest"):
-        found = asked_part(command, "", "/w", PROGRAMS)
-        assert found == (f"{setting} pytest", "ls")
-        assert main_words(found.command, "/w") is None, "no rule is offered for it"
+        found = asked_parts(command, "", "/w", PROGRAMS)
+        assert found == ((f"{setting} pytest",), "ls")
+        assert main_words(found.commands[0], "/w") is None, "no rule is offered for it"
 
 
 @pytest.mark.parametrize(
-    ("command", "part", "others"),
+    ("command", "parts", "others"),
     [
-        ("pytest -q && git status", "pytest -q", "git status"),
-        ("git status; pytest -q 2>&1 | tail -5; git diff --stat", "pytest -q 2>&1 | tail -5",
+        ("pytest -q && git status", ("pytest -q",), "git status"),
+        ("git status; pytest -q 2>&1 | tail -5; git diff --stat", ("pytest -q 2>&1 | tail -5",),
          "git status && git diff --stat"),
-        ("cd web && CI=1 npm test && git status | head -3", "cd web && CI=1 npm test",
+        ("cd web && CI=1 npm test && git status | head -3", ("cd web && CI=1 npm test",),
          "cd web && git status | head -3"),
-        ("pytest 'a b' &&\ncat 'c d.txt'", "", ""),
-        ("pytest 'a b'\ncat 'c d.txt'", "pytest 'a b'", "cat 'c d.txt'"),
-        ("ls && rm -rf src", "rm -rf src", "ls"),
+        ("pytest 'a b' &&\ncat 'c d.txt'", (), ""),
+        ("pytest 'a b'\ncat 'c d.txt'", ("pytest 'a b'",), "cat 'c d.txt'"),
+        ("ls && rm -rf src", ("rm -rf src",), "ls"),
+        ("pytest -v a 2>&1; pytest 2>&1 | tail -n 3", ("pytest -v a 2>&1", "pytest 2>&1 | tail -n 3"), ""),
+        ("cd web && npm test && ls && npm run lint", ("cd web && npm test", "cd web && npm run lint"),
+         "cd web && ls"),
     ],
 )  # fmt: skip
-def test_the_part_of_a_list_that_may_do_more_than_read(command: str, part: str, others: str) -> None:
-    found = asked_part(command, "", "/w", PROGRAMS)
-    assert (found or ("", "")) == (part, others)
+def test_the_parts_of_a_list_that_may_do_more_than_read(
+    command: str, parts: tuple[str, ...], others: str
+) -> None:
+    found = asked_parts(command, "", "/w", PROGRAMS)
+    assert (found or ((), "")) == (parts, others)
 
 
 @for_each(
@@ -276,5 +281,9 @@ def test_the_part_of_a_list_that_may_do_more_than_read(command: str, part: str, 
         "pytest && g\\it push && ls", "pytest && cat <<x", "pytest && ls # x", f"pytest{' && ls' * 6}",
     ],
 )  # fmt: skip
-def test_a_list_with_anything_else_has_no_such_part(command: str) -> None:
-    assert asked_part(command, "", "/w", PROGRAMS) is None
+def test_a_list_with_anything_else_is_covered_by_no_rules_for_its_programs(command: str) -> None:
+    found = asked_parts(command, "", "/w", PROGRAMS)
+    rules = ("pytest *", "ls *")
+    assert found is None or not all(
+        any(certainly_matches(rule, part, "/w") for rule in rules) for part in found.commands
+    )

@@ -180,7 +180,7 @@ def test_a_variable_that_may_change_what_runs_asks_and_says_why(name: str, form:
     saved = PermissionRule("run_command", "python3 -m unittest *", kind="pattern", confined=True)
     asked = command(form.format(name, "python3 -m unittest"))
     assert evaluate([saved], asked).effect == "ask"
-    assert allowed_but_for([saved], asked) == (saved, (name,))
+    assert allowed_but_for([saved], asked) == (saved, (name,), ())
     assert allowed_but_for([], asked) is None
 
 
@@ -190,9 +190,27 @@ def test_a_variable_that_may_change_what_runs_asks_and_says_why(name: str, form:
 def test_a_command_that_does_more_than_a_rule_allows_names_that_rule(text: str) -> None:
     saved = PermissionRule("run_command", "pytest *", kind="pattern", confined=True)
     assert evaluate([saved], command(text)).effect == "ask"
-    assert allowed_but_for([saved], command(text)) == (saved, ())
+    assert allowed_but_for([saved], command(text)) == (saved, (), ())
     assert allowed_but_for([saved], command("make test")) is None
     assert allowed_but_for([saved], msgspec.structs.replace(command(text), confined=False)) is None
+
+
+def test_each_part_of_a_command_may_have_a_rule_of_its_own() -> None:
+    """“Always allow” of the tests asked again for two runs of them, and beside another allowed program."""
+    rules = [
+        PermissionRule("run_command", f"python3 -m {name} *", kind="pattern", confined=True)
+        for name in ("unittest", "almanac")
+    ]
+    parts = ("python3 -m unittest -v a 2>&1", "python3 -m almanac", "python3 -m unittest 2>&1 | tail -n 3")
+    request = msgspec.structs.replace(command("; ".join(parts)), asked_parts=parts)
+    assert evaluate(rules, request).effect == "allow"
+    assert evaluate(rules[:1], request).effect == "ask"
+    assert allowed_but_for(rules[:1], request) == (rules[0], (), ("python3 -m almanac",))
+    asks = PermissionRule("run_command", "python3 -m almanac *", kind="pattern", effect="ask")
+    assert evaluate([*rules, asks], request).effect == "ask", "the strictest rule wins"
+    offers = suggest_command_rules("a", True, asked_parts=(parts[0], parts[2]))
+    assert [rule.subject for rule in offers] == ["a", "python3 -m unittest *"]
+    assert [rule.subject for rule in suggest_command_rules("a", True, asked_parts=parts)] == ["a"]
 
 
 @for_each(

@@ -64,6 +64,7 @@ _MCP_CHANGES: dict[McpChange, TranslatableText] = {
 }
 
 
+_PART_CHARS = 60  # of a part of a command that no rule covers
 _PATTERN_CHARS = 40  # of the words of a button
 _REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is
 
@@ -121,19 +122,29 @@ def _warnings(row: ApprovalRow) -> Iterator[str]:
         yield tr("{sentence}.", "a whole sentence", sentence=row.uncovered)
 
 
+def _uncovered(row: ApprovalRow) -> str:
+    """Return why it is asked although a rule allows a part of it; empty if none does."""
+    request = row.request
+    rule = escape_command(request.uncovering_rule)
+    if request.variables:
+        names = ", ".join(map(escape_invisible, request.variables))
+        return tr(
+            "Your rule “{rule}” doesn't cover it: {names} can change what runs.", rule=rule, names=names
+        )
+    if not rule:
+        return ""
+    if not request.uncovered_parts:
+        return tr("Your rule “{rule}” doesn't cover it: it may do more than that.", rule=rule)
+    part = ellipsize(escape_command(request.uncovered_parts[0]), _PART_CHARS)
+    return tr("Your rule “{rule}” doesn't cover “{part}”.", rule=rule, part=part)
+
+
 def _further_lines(row: ApprovalRow) -> Iterator[str]:
-    """Yield what stands behind “More”: what asks, why no rule covers it, and each place by its reason."""
+    """Yield what stands behind “More”: what asks, and each place by its reason."""
     request = row.request
     if request.asking_rule:
         matched = escape_command(request.asking_rule)
         yield tr("Approval required by rule: {rule}", rule=matched)
-    if request.uncovering_rule and not request.variables:
-        rule = escape_command(request.uncovering_rule)
-        yield tr("Your rule “{rule}” doesn't cover it: it may do more than that.", rule=rule)
-    if request.variables:
-        names = ", ".join(map(escape_invisible, request.variables))
-        rule = escape_command(request.uncovering_rule)
-        yield tr("Your rule “{rule}” doesn't cover it: {names} can change what runs.", rule=rule, names=names)
     if request.lasting_refusal:
         yield translate(_REFUSALS[request.lasting_refusal])
     yield from map(translate, request.effect_details)
@@ -191,7 +202,7 @@ class ApprovalItem(RowItem):
         effect = translate(row.request.effect) or row.summary
         warnings = [*_warnings(row)]
         calm = [effect] if row.request.kind == "command" and effect not in warnings else []
-        for words in (*warnings, *calm):
+        for words in filter(None, (*warnings, _uncovered(row), *calm)):
             spans += [Span(" "), Span(escape_invisible(words), is_warning=words in warnings)]
         prose = Prose((Paragraph(tuple(spans[1:])),))
         return [TextBlock(tools.writer.write_prose(prose, tools.style.theme.text, UI))] if spans else []

@@ -326,7 +326,9 @@ def test_it_says_first_what_is_grave(view: ChatView) -> None:
 
 
 def test_it_says_why_a_saved_rule_does_not_cover_a_command(view: ChatView) -> None:
-    near = replace(_CONFINED, variables=("PYTHONPATH",), uncovering_rule="python3 -m unittest *")
-    why = "Your rule “python3 -m unittest *” doesn't cover it: "
-    assert f"{why}PYTHONPATH can change what runs." in _more(view, near)
-    assert f"{why}it may do more than that." in _more(view, replace(near, variables=()))
+    rule, why = "python3 -m unittest *", "Your rule “python3 -m unittest *” doesn't cover "
+    facts = {"uncovering_rule": rule, "variables": ("PYTHONPATH",)}
+    assert _words(view, **facts).startswith(f"{why}it: PYTHONPATH can change what runs.")
+    assert _words(view, uncovering_rule=rule).startswith(f"{why}it: it may do more than that.")
+    parts = ("rm -r build", "make")
+    assert _words(view, uncovering_rule=rule, uncovered_parts=parts).startswith(f"{why}“rm -r build”.")
