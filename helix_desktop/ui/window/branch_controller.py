@@ -44,16 +44,35 @@ def find_versions(
     own = SessionVersions(by_id.values()).ids_of(session_id)
     parts = _log_parts(session_id, len(log), by_id)
     found: dict[RowKey, Versions] = {}
-    for (parent, seq, how), branches in _groups(by_id.values()).items():
+    groups = _groups(by_id.values())
+    for parent, seq, how in sorted(groups, key=lambda point: point[1]):
+        branches = groups[parent, seq, how]
         ids = [version for version in (parent, *(branch.id for branch in branches)) if version in own]
         on_screen = next((branch.id for branch in branches if branch.id in parts), parent)
         begins_before_end = on_screen != parent or parts.get(parent, 0) > seq
-        kind = UserSpoke if how == "edit" else TurnEnded
-        # The row of the first event of that kind behind the one it shares.
-        key = next((RowKey(recorded.seq) for recorded in log[seq:] if isinstance(recorded.event, kind)), None)
+        key = _row_of_versions(log, seq, is_edit=how == "edit")
         if begins_before_end and key is not None and on_screen in ids and len(ids) > 1:
+            if key in found:  # the message of an answer that didn't come was edited, too
+                ids = list(dict.fromkeys([*found[key].session_ids, *ids]))
             found[key] = Versions(tuple(ids), ids.index(on_screen))
     return found
+
+
+def _row_of_versions(log: Sequence[RecordedEvent], seq: int, *, is_edit: bool) -> RowKey | None:
+    """Return the row of the message or answer behind event `seq` that has versions.
+
+    Without an answer, as of a turn that runs, was stopped or failed, that of its message.
+    """
+    if is_edit:
+        return next((RowKey(later.seq) for later in log[seq:] if isinstance(later.event, UserSpoke)), None)
+    for later in log[seq:]:
+        match later.event:
+            case TurnEnded(how="done"):
+                return RowKey(later.seq)
+            case UserSpoke(steered=False):
+                break
+    messages = (shared for shared in reversed(log[:seq]) if isinstance(shared.event, UserSpoke))
+    return next((RowKey(shared.seq) for shared in messages), None)
 
 
 def _log_parts(session_id: str, last_seq: int, by_id: dict[str, SessionSummary]) -> dict[str, int]:

@@ -402,6 +402,27 @@ def test_a_message_has_the_versions_of_its_branches(
     assert find_versions(session, LOG, sessions) == expected
 
 
+@for_each(
+    ("ends", "listed", "row"),
+    [
+        ((), [("r", "p", 2, "retry", 1)], 2),
+        ((TurnEnded("stopped"), TurnEnded("done")), [("r", "p", 2, "retry", 1)], 4),
+        ((TurnEnded("failed"), UserSpoke("two", 1), TurnEnded("done")), [("r", "p", 2, "retry", 1)], 2),
+        ((TurnEnded("failed"),), [("r", "p", 2, "retry", 1), ("e", "p", 1, "edit", 2)], 2),
+    ],
+)
+def test_the_versions_of_an_answer_are_at_its_message_until_it_came(
+    ends: tuple[TurnEnded | UserSpoke, ...], listed: list[tuple[Any, ...]], row: int
+) -> None:
+    """So none of them is out of reach while its turn runs, or once that was stopped or failed."""
+    log = [*LOG[:2], *(RecordedEvent(seq, 0, event) for seq, event in enumerate(ends, 3))]
+    sessions = [summary(*each) for each in [("p",), *listed]]
+    ((key, versions),) = find_versions("r", log, sessions).items()
+    assert key == RowKey(row)
+    assert sorted(versions.session_ids) == sorted(each.id for each in sessions)
+    assert versions.session_ids[versions.place] == "r"
+
+
 def test_a_recall_says_which_lines_it_brought_and_a_command_its_folder() -> None:
     calls = (
         ToolCall("r", "recall", '{"hash": "9f3a1c", "start_line": 3}'),
