@@ -10,6 +10,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.store import ReportedUsage
 
 ContextRewrite: TypeAlias = SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded
 
@@ -57,7 +58,7 @@ class RewriteSizes:
 
     def _learn_handover(self, seq: int, handover: HandoverMade, transcript: Transcript) -> None:
         """Learn how much a handover is with the user's words in it, which depend on the policy."""
-        report = latest_report(transcript, transcript.last_model)
+        report = _model_report(transcript)
         after = estimate_of(handover.after, report, report.ratio if report is not None else 1.0)
         quoted = after - max(0, self._overhead) - transcript.window.tokens[0]
         self._handover_tokens[seq] = max(handover.tokens, quoted)
@@ -74,6 +75,11 @@ class RewriteSizes:
 
     def _used(self, transcript: Transcript, more: int = 0) -> int:
         """Return the tokens of the next request as the model counts them, with so `more` by our count."""
-        report = latest_report(transcript, transcript.last_model)
+        report = _model_report(transcript)
         ratio = report.ratio if report is not None else 1.0
         return projected_tokens(self._overhead + self._messages(transcript) + more, report, ratio)
+
+
+def _model_report(transcript: Transcript) -> ReportedUsage | None:
+    """Return the newest report of the model that gets the next request: the last, or one chosen since."""
+    return latest_report(transcript, transcript.chosen_model or transcript.last_model)

@@ -39,7 +39,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.session import HoldSet, ModeChanged
+from helix_desktop.domain.events.session import HoldSet, ModeChanged, ModelChosen
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
@@ -321,6 +321,18 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     now = format_tokens(simulator.gauge().used)
     words_of_now = f"Context: {format_tokens(before)} → {now} · something left out · by you"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
+
+
+def test_a_line_on_the_context_counts_as_the_model_that_was_chosen_for_the_session() -> None:
+    """It has reported nothing yet: the ratio of the model before says nothing of it."""
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0, usage_ratio=1.2)
+    other = msgspec.structs.replace(simulator.frame.info, name="other")
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=other)
+    simulator.record(ModelChosen(other.label))
+    simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), 2_000, SweepReason.MANUAL))
+    (line,) = _context_lines(simulator)
+    assert f" → {format_tokens(simulator.gauge().used)} · " in line
 
 
 def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true() -> None:
