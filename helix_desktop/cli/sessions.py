@@ -149,7 +149,8 @@ def timeline(args: argparse.Namespace) -> int:
             print_json(documents)
             return 0
         rate = await workspace.fallbacks.count()
-        for text in filter(None, (fallback_text(rate), fallback_advice(rate))):
+        reason = translate(rate.newest_reason) if rate.is_high else ""
+        for text in filter(None, (fallback_text(rate), reason, fallback_advice(rate))):
             print_out(text)
         return 0
 

@@ -139,28 +139,26 @@ def fallback_text(rate: FallbackRate) -> str:
         return ""
     return tr.plural(
         rate.summaries,
-        "In this workspace, {count} of %n summary or chosen part by a model failed.",
-        "In this workspace, {count} of %n summaries and chosen parts by a model failed.",
+        "A model failed at {count} of %n summary or part of a large output; Helix sent a simpler one.",
+        "Models failed at {count} of %n summaries and parts of large outputs; Helix sent simpler ones.",
         count=format_integer(rate.fallbacks),
     )
 
 
 def fallback_advice(rate: FallbackRate) -> str:
-    """Return why the newest one was needed, and what to do if there are many; empty if not."""
+    """Return what to do if there are many; empty if not."""
     if not rate.is_high:
         return ""
-    reason = join_sentences(tr("Latest reason:"), rate.newest_reason)
-    advice = (
-        tr("Choose another model for large outputs in Settings → Model roles.")
-        if rate.newest_is_extract
-        else tr("Choose another model for compaction in Settings → Model roles.")
-    )
-    return translate(join_sentences(translate(reason), advice))
+    if rate.newest_is_extract:
+        return tr("Choose a faster model for large outputs in Settings → Model roles.")
+    return tr("Choose another model for compaction in Settings → Model roles.")
 
 
-def explain_fallback() -> str:
-    """Return what happened in place of one call of the model."""
-    return tr(
-        "Written in parts, by another model or without one, or some messages were not read. "
-        "Where no model chose a part of an output, the agent got its beginning and end."
+def explain_fallback(rate: FallbackRate) -> str:
+    """Return what was sent in place of what a model failed at, and why the newest one failed."""
+    what = tr(
+        "Counted in this workspace. A simpler summary is written in parts, by another model or without one, "
+        "or leaves some messages out; instead of a part of an output, the agent gets its beginning and end."
     )
+    reason = join_sentences(tr("Latest reason:"), rate.newest_reason) if rate.newest_reason else ""
+    return "\n".join(filter(None, (what, translate(reason))))

@@ -270,7 +270,6 @@ class Timeline(Themed, QWidget):
         actions = [self.now_button, self.handovers_button]
         self._meaning = SelectableText("", 12, "muted")
         self._fallbacks = SelectableText("", 12, "muted")
-        self._fallbacks.setToolTip(explain_fallback())
         for part in (ResponsiveRow(numbers, actions), self.chart, self._meaning, self._fallbacks):
             card.body.addWidget(part)
         usage = HostedRow("usage", tr("Context over time"))
@@ -316,8 +315,8 @@ class Timeline(Themed, QWidget):
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
-        lines = (fallback_text(rate), fallback_advice(rate))
-        self._fallbacks.setText("\n".join(filter(None, lines)))
+        self._fallbacks.setText(" ".join(filter(None, (fallback_text(rate), fallback_advice(rate)))))
+        self._fallbacks.setToolTip(explain_fallback(rate))
         self._fallbacks.setVisible(bool(rate.fallbacks))
 
     def follow(self, session: Session) -> None:

@@ -20,6 +20,7 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
+from helix_desktop.domain.events.summary import HandoverDiscarded, ObservationsMade, checkpoint_in
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
@@ -40,11 +41,15 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
+_INTAKE = "intake"
+_BY_ITSELF = {*_JOB_IDS.values(), _INTAKE}
+"""What a model does that nobody asked for: it stands beside the message, and covers nothing."""
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
 _CALLS, _FIRST_COPY = "calls", "first_copy"  # groups of lines
 _LONG_MS = 1_000  # that a call runs before it has a line
 _POLL_MS = 250
+_RESULT_MS = 8_000  # that the result of what a model did by itself is shown
 _MAX_CHARS = 80  # of a target
 
 BackgroundProgress = (
@@ -105,7 +110,8 @@ class BackgroundJobs:
         for what, progress in self._compactions.items():
             if progress.phase != "idle":
                 words = " · ".join(filter(None, (running_text(), _estimate_of(progress))))
-                stop_it = JobAction("stop", stops[what], tr("Nothing changes."))
+                why = tr("A model summarizes older messages for the next compaction. Stop changes nothing.")
+                stop_it = JobAction("stop", stops[what], why)
                 rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
         rows += self._subagent_rows(conversation)
         if self._side_question.is_running:
@@ -113,7 +119,7 @@ class BackgroundJobs:
             stop_it = JobAction("stop", lambda: start(cancel(), "cancel side question"))
             rows.append(JobRow("side_question", tr("Answering a side question"), action=stop_it))
         if self._intake.text:
-            rows.append(JobRow("intake", translate(self._intake.text)))
+            rows.append(JobRow(_INTAKE, translate(self._intake.text)))
         return rows
 
     def _subagent_rows(self, conversation: Conversation) -> list[JobRow]:
@@ -150,17 +156,22 @@ class SessionJobs(QObject):
         super().__init__(window)
         self._window, self._session = window, session
         self._jobs, self._lazy_timeline = window.jobs, window.pages.timeline
+        self._composer = window.pages.chat.composer
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed
         self._stop_following: Callable[[], None] = lambda: None
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show_calls)
+        self._result_timer = QTimer(self, singleShot=True, interval=_RESULT_MS)
+        self._result_timer.timeout.connect(self._show_background)
+        session.changed.connect(self._result_timer.stop)
         session.changed.connect(self._show_background)
         window.page_shown.connect(lambda _: self._show_background())
         self._lazy_timeline.when_built(lambda _: self._show_background())
         session.changed.connect(self._poll_timer.start)
         session.changed.connect(self._follow_copy)
+        session.on(HandoverDiscarded | ObservationsMade, self._note_result)
         session.on(CallStarted, lambda _: self._poll_timer.isActive() or self._poll_timer.start())
 
     def follow(self, _workspace: OpenWorkspace, session_id: str, update: BackgroundProgress) -> None:
@@ -180,8 +191,20 @@ class SessionJobs(QObject):
             timeline.set_running(jobs.card)
         conversation = self._session.find_conversation()
         rows = jobs.rows(conversation, self._session.start) if conversation else []
-        shown = jobs.card if self._window.page() == "timeline" else None  # with its Stop: once is enough
-        self._jobs.show_jobs([row for row in rows if shown is None or row.id != _JOB_IDS[shown.what]])
+        self._jobs.show_jobs([row for row in rows if row.id not in _BY_ITSELF])
+        work, composer = next((row for row in rows if row.id in _BY_ITSELF), None), self._composer
+        if work is None:
+            result = tr("Summary prepared for the next compaction"), tr("Summary prepared")
+            composer.show_work(*(result if self._result_timer.isActive() else ()))
+        elif work.action is None:
+            composer.show_work(work.text, tr("Choosing what to send…"))
+        else:
+            words = work.text, running_text(), tr("Summarizing…")
+            composer.show_work(*words, why=work.action.effect, end=work.action.run)
+
+    def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:
+        if isinstance(event, ObservationsMade) or checkpoint_in(event) is not None:
+            self._result_timer.start()
 
     def _show_calls(self) -> None:
         conversation = self._session.find_conversation()

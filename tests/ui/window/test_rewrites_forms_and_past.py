@@ -430,7 +430,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
         await rig.begin("choice", LONG_FILE, server, **LARGE)
         rig.type_message("Read it")
         await until(lambda: rig.events(OutputHeld) and read_card(rig).answer.size, "the output held")
-        await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
+        await until(lambda: rig.composer.work_text().startswith("Choosing what to send of 1"), "the work")
         assert read_card(rig).digest
         assert read_card(rig).state == "ok"  # it runs no longer: nothing is left to stop
         await rig.wiring.chat.load()
@@ -442,7 +442,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
         assert row.shown.asked == "the number of lines"
         assert "Cost: " in form_choice_text(row)
         assert "The gist of it." in row.shown.text
-        assert "intake" not in rig.window.jobs.job_ids()
+        assert not rig.composer.work_text()
 
 
 async def _check_choices_of_the_user(rig: WindowRig) -> None:

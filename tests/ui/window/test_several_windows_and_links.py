@@ -152,7 +152,7 @@ async def _check_an_edit_of_a_session_that_another_window_shows(
     await until(lambda: row_of(rig.app_window, branch), "the branch in the list")
     await act(lambda: rig.window.perform(OpenInNewWindow(original)))
     await until(lambda: second.shown_session.session_id == original, "the original in another window")
-    assert second.window.jobs.job_ids(), "what runs in it since before there was the window"
+    assert second.window.pages.chat.composer.work_text(), "what runs in it since before there was the window"
     await act(lambda: press(rig.window.notices, "editing:cancel"))
     await until(lambda: not row_of(rig.app_window, branch), "the branch out of the list")
     assert rig.app_window.shown_session.session_id not in {branch, original}

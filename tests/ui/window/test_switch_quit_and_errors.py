@@ -19,6 +19,7 @@ from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.run import StartTargets, StoredWindows
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreWriteFailed
+from helix_desktop.domain.events.summary import ObservationsMade
 from helix_desktop.domain.passages import PassageQuery
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
@@ -92,18 +93,22 @@ async def _check_a_turn_in_the_background(rig: WindowRig) -> None:
         other = await rig.open_folder("foreground")
         conversation.session.publish(CompactionProgress("summarize"))
         assert not rig.rows(UserRow)
-        assert not rig.window.jobs.job_ids()
+        assert not rig.composer.work_text()
         assert not rig.composer.is_running
         assert conversation.is_running
 
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.is_running
-        assert rig.window.jobs.job_ids() == ("compaction",), "what began while another one was on screen"
+        assert rig.composer.work_text() == "Summarizing older messages", "it began while it was not on screen"
+        assert not rig.window.jobs.job_ids(), "nothing covers the page"
+        assert rig.composer.stop_work.isVisible()
+        made = ObservationsMade(0, 1, (), (), "", "", 0, 1, 1, 1, "model")
+        conversation.session.publish(made)
+        conversation.session.publish(CompactionProgress("idle"))
+        assert rig.composer.work_text().startswith("Summary prepared"), "its result is where it was shown"
+        assert not rig.composer.stop_work.isVisible()
+        conversation.session.publish(CompactionProgress("summarize"))
         assert find_card(rig.views.timeline.get(), "running") is not None
-        rig.window.show_page("timeline")
-        assert not rig.window.jobs.job_ids(), "its card is there, with its Stop"
-        rig.window.show_page("chat")
-        assert rig.window.jobs.job_ids() == ("compaction",)
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
@@ -115,7 +120,7 @@ async def _check_a_turn_in_the_background(rig: WindowRig) -> None:
         assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         assert not rig.composer.is_running
-        assert not rig.window.jobs.job_ids()
+        assert not rig.composer.work_text()
 
 
 async def _check_quick_switches(rig: WindowRig) -> None:

@@ -268,6 +268,10 @@ class Composer(Themed, QWidget):
         self._note.setObjectName("composer_note")
         self._note.setContentsMargins(4, 0, 4, 0)  # below the text, which has a margin of its own
         self._note.hide()
+        self._work: tuple[str, ...] = ()  # of a model, by itself
+        self._end_work: Callable[[], object] | None = None
+        self.stop_work = PushButton(tr("Stop"), "link", name="stop_work")
+        self.stop_work.hide()
         self.gauge = ContextGauge(self.frame)
         steer_tip = tr("Ctrl+Shift+Enter. Enter sends it after this turn.")
         self._steer = PushButton(tr("Send after this step"), "filter", name="steer", tip=steer_tip)
@@ -281,7 +285,7 @@ class Composer(Themed, QWidget):
         self._send.setObjectName("send")
         self._pause = QTimer(self, singleShot=True)
         self._unsaved = QElapsedTimer()
-        choices = (self._attach, self.model_button, self.mode_button, self._status)
+        choices = (self._attach, self.model_button, self.mode_button, self._status, self.stop_work)
         self._line: tuple[QWidget, ...] = (*choices, self.gauge, self._steer, self._stop, self._send)
         parts = (self._chips, self.editor, self._note, row(*self._line, gap=_GAP_PX, stretch=3))
         self.frame.setLayout(column(*parts, margins=(_LEFT_PX, 10, _RIGHT_PX, 9), gap=5))
@@ -300,6 +304,7 @@ class Composer(Themed, QWidget):
         self._steer.clicked.connect(self.steer)
         self.editor.steer_submitted.connect(self.steer)
         self._stop.clicked.connect(lambda: perform(self, StopAgent()))
+        self.stop_work.clicked.connect(lambda: self._end_work() if self._end_work is not None else None)
         self.editor.files_added.connect(lambda files: perform(self, AttachFiles(tuple(files))))
         self.editor.long_text_pasted.connect(lambda text: perform(self, AttachText(text)))
         self.apply_theme()
@@ -402,6 +407,19 @@ class Composer(Themed, QWidget):
         self._estimate = texts
         self._refresh()
 
+    def show_work(self, *texts: str, why: str = "", end: Callable[[], object] | None = None) -> None:
+        """Say what a model does by itself, in the first form that fits, and offer to end it."""
+        if end is None and self.stop_work.hasFocus():
+            self.editor.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._work, self._end_work = texts, end
+        self.stop_work.setVisible(end is not None)
+        self.stop_work.setToolTip(why)
+        self.stop_work.setAccessibleName(tr("Stop: {work}", work=self.work_text()))
+        self._refresh()
+
+    def work_text(self) -> str:
+        return next(iter(self._work), "")
+
     def set_model(self, name: str, tip: str = "") -> None:
         self._model_name, self._model_tip = name, tip
         self._show_model()
@@ -497,7 +515,8 @@ class Composer(Themed, QWidget):
         if self._is_stop_offered:
             hint = tr("Esc again to stop")
         restyle(self._status, "role", "small" if self._is_stop_offered else "faint")
-        self._status.set_full_text(*((hint,) if self._is_stop_offered or denies else self._estimate))
+        calm = self._estimate if any(self._estimate) else self._work or ("",)
+        self._status.set_full_text(*((hint,) if self._is_stop_offered or denies else calm))
         self._send.setEnabled(ready)
         color, ground = ("on_accent", "accent") if ready else ("faint", "hover")
         self._send.show_look(Icon("clock" if is_queued else "arrow-up", color, 17), ground, ground)

@@ -42,7 +42,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoItem, list_text
-from helix_desktop.words.summaries import fallback_advice, fallback_text
+from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
 
 SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
@@ -174,7 +174,8 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
     assert (rate.summaries, rate.fallbacks) == (3, 2)
     assert rate.newest_reason == "box/small couldn't write it."
-    assert "Choose another model for large outputs in Settings → Model roles." in fallback_advice(rate)
+    assert fallback_advice(rate) == "Choose a faster model for large outputs in Settings → Model roles."
+    assert explain_fallback(rate).endswith("Latest reason: box/small couldn't write it.")
     later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
     assert "for compaction in" in fallback_advice(rate + later)
 
@@ -201,11 +202,13 @@ def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = f"In this workspace, {fallbacks} of 100 summaries and chosen parts by a model failed."
+    text = (
+        f"Models failed at {fallbacks} of 100 summaries and parts of large outputs; Helix sent simpler ones."
+    )
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
-        assert "No model answered." in fallback_advice(rate)
+        assert "No model answered." in explain_fallback(rate)
         assert "Settings → Model roles" in fallback_advice(rate)
 
 
