@@ -156,6 +156,8 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
     is_undone: bool = False
     inside: str = ""
     """The later rewrite that covers it."""
+    inside_seq: int = 0
+    """The event of that."""
     carries: str = ""
     """What its undo restores too."""
     retaken: int = 0

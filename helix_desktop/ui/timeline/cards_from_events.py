@@ -154,9 +154,9 @@ class _CardReducer:
         for inner, outer in (*covers_around(self._transcript).items(), *self._covers_of_outputs()):
             name = self._cards.get(outer)
             card = self._cards.get(inner)
-            if name is not None and isinstance(
-                card, Rewrite | ObservationsCard | ManualActionCard | FormCard
-            ):
+            if name is not None and isinstance(card, Rewrite):
+                self._cards[inner] = replace(card, inside=name.title, inside_seq=outer)
+            elif name is not None and isinstance(card, ObservationsCard | ManualActionCard | FormCard):
                 self._cards[inner] = replace(card, inside=name.title)
         for seq in self._transcript.rewrites.sweeps.keys() - self._transcript.rewrites.undone.keys():
             # one that was recorded with another, and was not undone by itself: on that one's card
@@ -374,7 +374,10 @@ def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, 
 def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
     own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
     rewrites = [part for part in parts if not _is_attached(part, own)]
-    active = tuple(part.seq for part in rewrites if not (part.is_undone or part.inside))
+    around = own if handover is None else ()  # of a handover, the summaries inside it stay: it alone is named
+    active = tuple(
+        part.seq for part in rewrites if not part.is_undone and (not part.inside or part.inside_seq in around)
+    )
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     all_parts = sorted((*parts, *([handover] if handover is not None else [])), key=lambda part: -part.seq)
     sized = [part for part in all_parts if part.before]

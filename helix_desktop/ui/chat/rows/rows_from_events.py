@@ -134,14 +134,17 @@ class _Group(msgspec.Struct, eq=False):
     retaken: int = 0  # messages among what left that the user had brought back
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
-        """Return the line about them; of those inside others (`around`) nothing is offered."""
+        """Return the line about them; of those inside later ones (`around`) nothing is offered."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
         by_size = sorted(self.changes, key=lambda words: (words[:1].islower(), -self.changes[words]))
         words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
-        active = tuple(seq for seq in self.seqs if transcript.can_undo(seq) and seq not in around)
+        own = () if is_handover else self.seqs  # of a handover, the summaries inside it stay
+        active = tuple(
+            seq for seq in self.seqs if transcript.can_undo(seq) and (seq not in around or around[seq] in own)
+        )
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
         redoable = tuple(seq for seq in undone if seq not in around)
         actions: list[Intent] = [ShowInTimeline(seq, is_handover)]

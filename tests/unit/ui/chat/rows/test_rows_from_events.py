@@ -14,7 +14,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.rewrite_state import Undoable
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo_targets import covers_around
+from helix_desktop.context.log.undo_targets import covers_around, seqs_to_undo
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.message_states import MessageStates, is_in_full
@@ -75,7 +75,7 @@ from helix_desktop.words.context_changes import is_by_user
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
-from tests.support.rewrite_histories import histories_with_rewrites, output_seqs
+from tests.support.rewrite_histories import fold, histories_with_rewrites, output_seqs
 
 
 def check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
@@ -257,7 +257,8 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
         is_users = _is_by_user(by_seq[row.key.seq])
         whose = [_is_by_user(by_seq[seq]) == is_users for seq in own]
         own = own[: whose.index(False)] if False in whose else own
-        active = tuple(seq for seq in own if transcript.can_undo(seq) and seq not in inside)
+        around = set[int]() if transcript.rewrites.handovers.keys() & {*own} else {*own}
+        active = tuple(seq for seq in own if transcript.can_undo(seq) and inside.get(seq, 0) in {0, *around})
         redoable = tuple(seq for seq in own if transcript.can_redo(seq))
         details, *others = row.actions
         assert isinstance(details, ShowInTimeline)
@@ -405,6 +406,24 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
 def _context_lines(simulator: SessionSimulator) -> list[str]:
     rows = rows_from_log(simulator.log)[1]
     return [row.text for row in rows if isinstance(row, DividerRow) and row.kind == "context"]
+
+
+def test_one_undo_takes_back_all_that_was_done_before_a_request() -> None:
+    """Also what lies inside another: outputs that were cached, in a note that was shortened."""
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0)
+    before = simulator.window().request
+    outputs = output_seqs(simulator)
+    simulator.record(SweepMade(tuple(outputs[:4]), 9_000, SweepReason.OVERFLOW))
+    for kind in ("fold", "truncate"):
+        fold(simulator, (0, outputs[4]), kind)
+    rows = rows_from_log(simulator.log)[1]
+    (line,) = (row for row in rows if isinstance(row, DividerRow) and row.kind == "context")
+    (undo,) = (action for action in line.actions if isinstance(action, Undo))
+    changes = merge_changes(build_cards(simulator.log, simulator.transcript), read_steps(simulator.log))
+    assert sorted(changes[0].undo_seqs) == sorted(undo.seqs)
+    simulator.record(*map(Undone, seqs_to_undo(simulator.transcript, undo.seqs)))
+    assert simulator.window().request == before
 
 
 def test_a_line_counts_words_that_the_user_had_brought_back_too() -> None:
