@@ -339,6 +339,8 @@ class ChangeGroup(_Entry, frozen=True):
 
     @property
     def status(self) -> ChangedFileStatus:
+        if self.head is not None:
+            return self.head.status
         states = {row.status for row in self.rows}
         return states.pop() if len(states) == 1 else "open"
 

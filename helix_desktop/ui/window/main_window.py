@@ -83,6 +83,7 @@ _SECOND_ESC_MS = 2_500
 _LAYOUT_PAUSE_MS = 800
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
+_NEAR_PX = 24  # below a notice, where it would come too near to the mouse
 
 
 class OpeningPage(QWidget):
@@ -476,7 +477,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._body.addWidget(self.jobs, line, 0)
         self._body.addWidget(self.waiting_sessions, line, 1, edge)
         mouse = self._center.mapFromGlobal(QCursor.pos())
-        is_high = self._center.rect().contains(mouse) and mouse.y() < self._center.height() / 4
+        high = self.notices.heightForWidth(self._center.width()) + _NEAR_PX
+        is_high = self._center.rect().contains(mouse) and mouse.y() < high
         notices_edge = bottom if is_high and not is_text else top
         self._body.addWidget(self.notices, 1, 0, 1, 2, Qt.AlignmentFlag.AlignHCenter | notices_edge)
 

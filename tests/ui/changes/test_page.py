@@ -32,7 +32,7 @@ from helix_desktop.ui.changes.change_groups import (
     group_changes,
     net_rows,
 )
-from helix_desktop.ui.changes.change_list import CopyPatch
+from helix_desktop.ui.changes.change_list import CopyPatch, RedoChanges
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
@@ -409,6 +409,16 @@ def test_what_the_user_took_back_and_redid_stands_apart_from_the_turn(page: Chan
     with performed(page) as intents:
         page.list.accept()
     assert not intents
+
+
+def test_redo_of_a_file_does_again_what_was_taken_back(page: ChangesPage) -> None:
+    """By file the button said Redo, and reverted once more: “Nothing to revert.”"""
+    press(page, "group-by-file")
+    page.select("file:tests/ui/chat/test_stream.py")
+    assert page.detail.revert.accessibleName() == "Redo"
+    with performed(page) as intents:
+        page.detail.revert.click()
+    assert [type(intent) for intent in intents] == [RedoChanges]
 
 
 def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
