@@ -87,11 +87,11 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
     newest = max(handovers.keys() - transcript.checkpoints.keys(), default=0)
     for seq, handover in handovers.items():
         is_next = seq in transcript.checkpoints and seq > newest
-        name = translate(summary_name(transcript, 0, handover.upto))
+        name = translate(summary_name(transcript, 0, handover.upto, handover.kept))
         if is_next:
             name = tr("Prepared summary")
         elif seq in transcript.checkpoints:
-            turns = compacted_turns(transcript, 0, handover.upto)
+            turns = compacted_turns(transcript, 0, handover.upto, handover.kept)
             name = tr("Prepared summary of {turns}", turns=translate(turns))
         title = _title(handover, name)
         times[title] += 1
@@ -107,8 +107,8 @@ def summary_title(
     match event:
         case HandoverMade(origin=origin) if origin:
             return _title(event, "")
-        case HandoverMade(upto=upto):
-            return translate(summary_name(transcript, 0, upto))
+        case HandoverMade(upto=upto, kept=kept):
+            return translate(summary_name(transcript, 0, upto, kept))
         case ObservationsPlaced(made=made):
             observations = transcript.rewrites.observations.get(made)
             if observations is None:

@@ -305,7 +305,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             )
             name = text("Summary of “{title}”", title=made.origin_title)
             if not made.origin:
-                name = summary_name(transcript, 0, made.upto)
+                name = summary_name(transcript, 0, made.upto, made.kept)
             return WindowItem(entry.seq, "handover", name, tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
             state: WindowItemState = "removed" if fold.how == "truncate" else "noted"
