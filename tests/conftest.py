@@ -179,6 +179,11 @@ def _new_qt_loop() -> asyncio.AbstractEventLoop:
     return QtLoop(QApplication.instance())  # noqa: TID251 - see above
 
 
+@pytest.fixture(scope="session")
+def qapp_args() -> list[str]:
+    return ["helix-desktop", "-style", "fusion"]  # as `new_application`
+
+
 @pytest.fixture
 def _function_scoped_runner(
     _function_scoped_runner: asyncio.Runner, request: pytest.FixtureRequest

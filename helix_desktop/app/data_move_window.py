@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import sys
 import threading
 from pathlib import Path
 
 from PySide6.QtCore import QProcess, Qt, QTimer
-from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
+from PySide6.QtWidgets import QDialog, QProgressBar
 
 from helix_desktop import APP_NAME
 from helix_desktop.app.data_move import move_data_dir
@@ -26,7 +25,7 @@ from helix_desktop.ui.design.dialogs import show_error_dialog
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import column, row
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.stylesheet import Appearance, new_application
 from helix_desktop.ui.design.style.theme import is_motion_reduced, reduce_motion
 from helix_desktop.words.translation import Translator
 
@@ -93,7 +92,7 @@ class MoveDataWindow(QDialog):
 
 def move_in_window(args: argparse.Namespace) -> int:
     """Move the data, then open the window again on the folder that is in use then."""
-    app = QApplication(sys.argv[:1])
+    app = new_application()
     set_application_identity(app)
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
     fonts.load(resources_dir() / "fonts")

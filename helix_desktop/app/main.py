@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import DataDirUnavailable, HelixError, Instance
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.ui.design.sized_dialog import fit_screen
+from helix_desktop.ui.design.style.stylesheet import new_application
 
 text = TextContext("Start")
 
@@ -41,12 +42,12 @@ def show_window(args: argparse.Namespace) -> int:
     except InvalidInput as error:
         if sys.stderr.isatty() or not has_display():  # else nobody may see what is printed
             raise
-        return _fail_startup(QApplication(sys.argv[:1]), error, _data_dir(args), USAGE)
+        return _fail_startup(new_application(), error, _data_dir(args), USAGE)
     sys.setswitchinterval(_THREAD_SWITCH_S)
     gc.disable()  # what a start makes stays, too; MainThreadCollector takes over later
     if input_methods := qt_input_methods(os.environ):
         os.environ["QT_IM_MODULES"] = input_methods  # Qt reads it once, here
-    app = QApplication(sys.argv[:1])
+    app = new_application()
     set_application_identity(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
     early_events = FileOpenEvents(app) if sys.platform == "darwin" else None

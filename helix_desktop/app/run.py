@@ -372,7 +372,7 @@ def wire_app(
     MainThreadCollector(window_context.window)
     windows = WindowGroup(
         lambda number: _wire_window(
-            create_window_context(build_next_window(window_context, number)), services, windows
+            create_window_context(build_next_window(window_context.frame, number)), services, windows
         )
     )
     first = _wire_window(window_context, services, windows)

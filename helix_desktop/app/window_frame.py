@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QIcon
@@ -23,8 +23,7 @@ from helix_desktop.words.translation import current_language
 _CASCADE_PX = 32  # so far each new window stands below and beside the one before
 
 
-@dataclass(frozen=True, slots=True)
-class WindowFrame:
+class WindowFrame(NamedTuple):
     window: MainWindow
     appearance: Appearance
     window_state: WindowStateFile

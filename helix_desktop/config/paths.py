@@ -6,16 +6,14 @@ it.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
@@ -57,6 +55,8 @@ def read_pointer(root: Path) -> Path | None:
 
 def write_pointer(root: Path, target: Path) -> None:
     """Point from `root` to `target`, atomically and durably; beside it if possible. Raises OSError."""
+    import json
+
     inner_pointer, outer_pointer = pointer_files(root)
     document = json.dumps({"to": str(target)})
     if os.path.isdir(root):
@@ -80,7 +80,10 @@ def remove_pointers(root: Path) -> None:
 
 def _read(path: Path) -> Path | None:
     try:
-        to = json.loads(read_regular(path))["to"]
+        data = read_regular(path)
+        import json  # the first frame needs it only where the data was moved
+
+        to = json.loads(data)["to"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
     return Path(to) if isinstance(to, str) and os.path.isabs(to) else None
@@ -112,8 +115,7 @@ def _find_resources(*roots: Path) -> Path:
     raise FileNotFoundError(f"no resources folder in {tried}; install Helix Desktop again")
 
 
-@dataclass(frozen=True, slots=True)
-class DataDir:
+class DataDir(NamedTuple):
     """The one folder that Helix Desktop writes its own data into.
 
     Of a copy to read from, because the folder itself can't be written, `refusal` says why.

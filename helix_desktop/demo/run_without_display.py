@@ -42,7 +42,7 @@ from helix_desktop.domain.translatable_text import TextContext, folder_reason
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.system.files import non_folder_in
-from helix_desktop.ui.design.style.stylesheet import ThemeMode
+from helix_desktop.ui.design.style.stylesheet import ThemeMode, new_application
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.window.controlled_window import ControlledWindow
@@ -624,7 +624,7 @@ def run_tour(out: Path, options: PictureOptions, tour_type: type[DemoTour]) -> i
     """Run a tour on empty data, and print its checks; return 0 if all passed. Raises InvalidInput."""
     data = _empty_data_dir(out)
     use_offscreen_platform(data.root, options.size, options.scale)
-    app = QApplication(sys.argv[:1])
+    app = new_application()
     set_application_identity(app)
     started_at = time.monotonic()
     stacks = open_window_logs(data.logs_dir)

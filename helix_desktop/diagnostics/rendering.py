@@ -29,9 +29,9 @@ def run_render_checks() -> int:
     # Without a display, on Qt's offscreen platform.
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) and sys.platform == "linux":
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    from PySide6.QtWidgets import QApplication
+    from helix_desktop.ui.design.style.stylesheet import new_application
 
-    app = QApplication(sys.argv[:1])
+    app = new_application()
     checks: dict[str, Callable[[], str]] = {
         "fonts": _fonts,
         "window": lambda: _window(app.platformName()),

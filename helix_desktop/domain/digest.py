@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 
 RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
@@ -24,6 +23,8 @@ _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 of `data` as 64 lower-case hex digits."""
+    import hashlib  # loads OpenSSL, which the first frame needs not
+
     return hashlib.sha256(data).hexdigest()
 
 

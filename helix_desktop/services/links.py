@@ -7,7 +7,7 @@ They read `helix:open?workspace=UUID`, `helix:content/SHA-256?workspace=UUID` an
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from helix_desktop.domain.digest import HEX_DIGITS
 from helix_desktop.domain.errors import InvalidInput
@@ -28,8 +28,7 @@ _LINK = re.compile(
 _FIX = text("Copy the whole link again, on one line.")
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(NamedTuple):
     """The target of a link: a workspace, or one content or session of it."""
 
     workspace_id: str

@@ -53,10 +53,10 @@ from helix_desktop.ui.changes.change_groups import (
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState, Pill
+from helix_desktop.ui.design.choice_fields import Index
 from helix_desktop.ui.design.diff.rows import HunkMark
 from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.drops import mentions_data, run_drag
-from helix_desktop.ui.design.fields import Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, mark_pane_stop, paint_row_focus
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row

@@ -48,11 +48,11 @@ from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, ViewSwitch, popup_below
 from helix_desktop.ui.design.cards import EmptyState, ThemedBackground
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import FLOW_GAP, FlowBox, column, pane, splitter
 from helix_desktop.ui.design.layout import row as layout_row
 from helix_desktop.ui.design.minute_clock import MinuteClock
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.commands import ChangesCommands, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, QSize, Qt, QUrl
 from PySide6.QtGui import QColor, QDrag, QDropEvent, QFontMetricsF, QPainter, QPaintEvent, QPen, QPixmap
@@ -26,8 +26,7 @@ _EDGE_PX, _PAD_PX, _TEXT_PX = 10, 16, 14
 _PILL_TEXT_PX, _PILL_PAD_PX, _PILL_ROOM_PX = 12, 11, 280  # at 100 %; around the words; of the words
 
 
-@dataclass(frozen=True, slots=True)
-class DragContent:
+class DragContent(NamedTuple):
     """What is dragged: cached contents by digest, local folders and files, an image, text, or something else.
 
     A link is text. `left_out` counts the folders and files beyond those that one drag may bring.

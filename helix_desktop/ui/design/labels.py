@@ -19,7 +19,7 @@ from PySide6.QtGui import (
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QStyle, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QWidget
 
 from helix_desktop.domain.text_format import title_number
 from helix_desktop.ui.design.key_names import native_key
@@ -117,7 +117,8 @@ class WrappedLabel(QLabel):
     def _lay_out(self, width: float) -> QTextLayout:
         result = QTextLayout(super().text().replace("\n", "\N{LINE SEPARATOR}"), self.font())
         direction = Qt.LayoutDirection.RightToLeft
-        option = QTextOption(QStyle.visualAlignment(direction, self.alignment()))
+        is_centered = self.alignment() & Qt.AlignmentFlag.AlignHCenter
+        option = QTextOption(Qt.AlignmentFlag.AlignHCenter if is_centered else Qt.AlignmentFlag.AlignRight)
         option.setTextDirection(direction)
         result.setTextOption(option)
         result.beginLayout()

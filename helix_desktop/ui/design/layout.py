@@ -16,13 +16,12 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QStyle,
     QVBoxLayout,
     QWidget,
 )
 
 from helix_desktop.ui.design.focus import FocusRing
-from helix_desktop.ui.design.mirror import set_margins
+from helix_desktop.ui.design.mirror import mirrored_rect, set_margins
 
 T = TypeVar("T")
 DIALOG_MARGINS = (22, 20, 22, 16)
@@ -209,7 +208,7 @@ def _place_row(line: _Row, room: QRect, right_from: int) -> None:
         if is_left and number >= right_from:
             x, is_left = x + max(0, missing), False
         place = QRect(QPoint(x, room.y() + (room.height() - size.height()) // 2), size)
-        part.setGeometry(QStyle.visualRect(part.layoutDirection(), room, place))
+        part.setGeometry(mirrored_rect(part, room, place))
         x += size.width() + FLOW_GAP
 
 
@@ -330,7 +329,7 @@ class ResponsiveRow(_Arranged):
 
     def _place(self) -> None:
         for part, box in zip((self._text, self._others), self._boxes(self.width()), strict=True):
-            part.setGeometry(QStyle.visualRect(self.layoutDirection(), self.rect(), box))
+            part.setGeometry(mirrored_rect(self, self.rect(), box))
 
     def _boxes(self, width: int) -> tuple[QRect, QRect]:
         return self._once(width, lambda: self._compute_boxes(width))

@@ -95,6 +95,16 @@ def visual_rect(rect: QRectF, width: float) -> QRectF:
     return QRectF(width - rect.right(), rect.y(), rect.width(), rect.height())
 
 
+def mirrored_rect(widget: QWidget, bounds: QRect, place: QRect) -> QRect:
+    """Return where a place stands in bounds of a widget that may be read from right to left.
+
+    What `QStyle.visualRect` does: the enumerations of that class take 8 ms of a start.
+    """
+    if widget.layoutDirection() != Qt.LayoutDirection.RightToLeft:
+        return place
+    return place.translated(bounds.left() + bounds.right() - place.left() - place.right(), 0)
+
+
 def set_margins(layout: QLayout | QWidget, begin: int, top: int, end: int, bottom: int) -> None:
     """Set margins in pixels; `begin` is the side where lines begin, which Qt itself does not mirror."""
     left, right = (end, begin) if is_right_to_left() else (begin, end)

@@ -24,7 +24,7 @@ from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead, Pill
-from helix_desktop.ui.design.fields import ComboBox, Index, TextArea
+from helix_desktop.ui.design.choice_fields import ComboBox, Index
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ListScrollArea, PageArea, clear_layout, column, pane, row
@@ -32,6 +32,7 @@ from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.handover.range_choice import RangeChoice
 from helix_desktop.ui.handover.versions_and_drafts import Version
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Pen, Row, Text

@@ -19,9 +19,10 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.fields import ComboBox, TextField
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import row
+from helix_desktop.ui.design.text_fields import TextField
 from helix_desktop.words.call_targets import call_title
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.model_names import writer_name

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import QTextBrowser, QTextEdit, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.design.buttons import IconButton, PageName, PageNames, page_side
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.key_names import native_key, tip_with_key
 from helix_desktop.ui.design.labels import label
@@ -33,6 +32,7 @@ from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import MONO_FAMILY, scaled, ui_font
 from helix_desktop.ui.design.style.stylesheet import read_style
 from helix_desktop.ui.design.style.theme import Theme, Themed, set_style_sheet
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.design.viewer.content_viewer import FindShortcut
 from helix_desktop.words.translation import Translator
 

@@ -30,11 +30,12 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch
 from helix_desktop.ui.design.cards import Disclosure
-from helix_desktop.ui.design.fields import ComboBox, TextArea
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import WrappedLabel, label
 from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import restyle
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.words.translation import error_text, translate
 
 _text = TextContext("Forms")

@@ -8,10 +8,9 @@ button of the top bar, or goes if it is brief.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
@@ -91,8 +90,7 @@ _MOVES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """A button of a notice: its words, what it does, and what finds it.
 
     With `ends` the notice goes when it is pressed, else it folds.
@@ -104,8 +102,7 @@ class Answer:
     ends: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(NamedTuple):
     """What happened, why, and what can be done.
 
     It is shown with the workspace and the session it is about, by id; empty: with all of them. One with the
@@ -287,7 +284,7 @@ class NoticeArea(QWidget):
 
     def notify_here(self, notice: Notice) -> None:
         workspace_id, session_id = self.context_ids
-        self.notify(replace(notice, workspace_id=workspace_id, session_id=session_id))
+        self.notify(notice._replace(workspace_id=workspace_id, session_id=session_id))
 
     def end(self, name: str, workspace_id: str = "") -> None:
         """Take a notice of the place on screen away, or of a workspace; unknown names are no error."""

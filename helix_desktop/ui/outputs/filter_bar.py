@@ -17,10 +17,10 @@ from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import IconButton, PushButton, popup_below
 from helix_desktop.ui.design.cards import Pill
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import FlowBox, column, row, shorten_row
 from helix_desktop.ui.design.style.theme import Themed, set_style_sheet
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.outputs.rows import (
     COLUMN_BY_KEY,

@@ -11,12 +11,12 @@ from PySide6.QtGui import QColor, QFocusEvent, QHideEvent, QKeyEvent, QPainter
 from PySide6.QtWidgets import QApplication, QFrame, QGraphicsDropShadowEffect, QSizePolicy, QStyle, QWidget
 
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import BY_KEYBOARD, has_keyboard, refocus
 from helix_desktop.ui.design.labels import key_label, label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.boxes import Box, Frame, Text, paint_box
 from helix_desktop.ui.rows.choice_list import ChoiceList
 from helix_desktop.words.translation import Translator

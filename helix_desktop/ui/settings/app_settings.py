@@ -27,7 +27,7 @@ from helix_desktop.permissions.home_folder import home_changes
 from helix_desktop.permissions.reading_programs import reading_changes, reading_lines
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
 from helix_desktop.ui.kit.forms import Choice, Choices, Field, Form, Values

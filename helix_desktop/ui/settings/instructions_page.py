@@ -13,9 +13,9 @@ from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
 from helix_desktop.words.translation import Translator, translate

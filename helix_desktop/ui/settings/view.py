@@ -14,10 +14,11 @@ from shiboken6 import isValid
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PageName, PageNames
-from helix_desktop.ui.design.fields import ComboBox, SearchField
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import PageArea, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Text
 from helix_desktop.ui.kit.forms import (
     Choice,

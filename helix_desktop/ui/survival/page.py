@@ -56,8 +56,8 @@ from helix_desktop.replay.surviving_facts import ComparedFact, ComparedFacts, Fa
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import EmptyState, HelpLink, ThemedBackground
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.dialogs import pick_save_file
-from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.mirror import keep_left_to_right

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.key_names import native_key, pressed_key
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, card, column, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import restyle
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.commands import MENUS, WindowCommands, action_words
 from helix_desktop.ui.kit.forms import Values
 from helix_desktop.ui.settings.page_layout import UndoLine, page_column

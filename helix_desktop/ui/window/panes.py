@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QByteArray, Qt, Signal
 from PySide6.QtGui import QResizeEvent
@@ -27,8 +26,7 @@ _READING_PX = 620  # of the inspector while a text is read in it
 _SIDES_PX = 328  # the rail and the sidebar
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutStore:
+class LayoutStore(NamedTuple):
     """Storage for the window's sizes, as bytes by key; `load` returns b"" for an unknown key."""
 
     load: Callable[[str], bytes]

@@ -18,7 +18,6 @@ from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,
@@ -31,6 +30,7 @@ from helix_desktop.ui.design.layout import (
     row,
 )
 from helix_desktop.ui.design.sized_dialog import FittedDialog
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.intents import OpenSession, RefreshLists, RemoveSecret, handles
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart

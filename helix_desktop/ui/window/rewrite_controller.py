@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 
 from helix_desktop.agent.conversation import Conversation
@@ -309,7 +308,7 @@ class RewriteController(WindowPart):
             why = " ".join(filter(None, (back, why)))
         if is_undo and coming is not None:  # one notice says both
             why = " ".join(filter(None, (why, coming.what, coming.why)))
-            notice = replace(coming, what=name, why=why, answers=(way_back, *coming.answers))
+            notice = coming._replace(what=name, why=why, answers=(way_back, *coming.answers))
             self._session.notices.notify_here(notice)
             return
         why = " ".join(filter(None, (why, how_long if is_undo else "")))

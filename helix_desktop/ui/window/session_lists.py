@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -466,8 +465,7 @@ def _disambiguated(rows: list[WorkspaceRow], colors: dict[str, str]) -> list[Wor
         if len({colors[row.id] for row in alike}) < len(alike):
             colors = colors | distinct_colors(sorted(row.id for row in alike))
     return [
-        replace(
-            row,
+        row._replace(
             name=f"{row.name} ({places[row.id]})" if row.id in places else row.name,
             initials=row.display_initials(),
             color=colors[row.id],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeVar, overload
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
@@ -35,8 +34,7 @@ STATUS_LINE_PX = 30
 """Height of the line at 100 %, and of a job's line."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobAction:
+class JobAction(NamedTuple):
     """The button of a running job: a model's work or a call is stopped, other work canceled or paused.
 
     `effect` says what is kept then, or that nothing changes.
@@ -47,8 +45,7 @@ class JobAction:
     effect: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class JobRow:
+class JobRow(NamedTuple):
     """One running job: verb and count as text, progress 0..1 or None when unknown."""
 
     id: str

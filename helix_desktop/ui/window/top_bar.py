@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import (
@@ -56,8 +55,7 @@ _HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 52, 26, 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
 
 
-@dataclass(frozen=True, slots=True)
-class TopBarState:
+class TopBarState(NamedTuple):
     """The session that is open: title, and what the status line says.
 
     `reason` says why the newest turn failed, until the next one begins, or why the model's call is repeated.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -67,8 +65,7 @@ WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7
 """Grounds that keep white initials at 4.5:1 or more."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkspaceRow:
+class WorkspaceRow(NamedTuple):
     """One workspace in rail and switcher; `color` is #rrggbb, empty strings let the sidebar choose."""
 
     id: str
@@ -90,6 +87,8 @@ class WorkspaceRow:
 
 def default_color(workspace_id: str) -> str:
     """Return the color of a workspace id, the same on every machine."""
+    import hashlib  # loads OpenSSL, which the first frame needs not
+
     return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
 
 

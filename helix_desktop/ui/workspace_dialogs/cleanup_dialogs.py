@@ -30,7 +30,7 @@ from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.fields import Index
+from helix_desktop.ui.design.choice_fields import Index
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,

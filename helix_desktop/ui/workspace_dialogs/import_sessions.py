@@ -21,11 +21,12 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.fields import AT_END, SEARCH_ROLE, CheckList, ComboBox, SearchField
+from helix_desktop.ui.design.choice_fields import AT_END, SEARCH_ROLE, CheckList, ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column, pane, row
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_integer, format_size

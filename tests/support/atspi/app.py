@@ -29,6 +29,7 @@ from helix_desktop.domain.tools import ALLOW_DEMO_CALLS
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.design.style.stylesheet import new_application
 from helix_desktop.ui.rows.row_widget import RowButton
 from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.atspi.scenes import SCENES
@@ -213,6 +214,6 @@ def _write_reply(value: object) -> None:
 
 
 def main() -> None:
-    app = QApplication(sys.argv[:1])
+    app = new_application()
     with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
         runner.run(serve(app, Path(sys.argv[1])))

@@ -48,6 +48,7 @@ from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionPopu
 from helix_desktop.ui.design.dialogs import DialogChoice, ErrorDialog, QuestionDialog, TextInputDialog
 from helix_desktop.ui.design.labels import show_text
 from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.stylesheet import new_application
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -496,7 +497,7 @@ def main() -> int:
     os.environ["QT_SCALE_FACTOR"] = options.scale
     options.out.mkdir(parents=True, exist_ok=True)
     use_offscreen_platform(options.out, options.size, int(options.scale))
-    app = QApplication(sys.argv[:1])
+    app = new_application()
     fonts.load(resources_dir() / "fonts")
     if options.language:
         language = load_language(options.language)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -51,7 +50,7 @@ def workspaces() -> tuple[WorkspaceRow, ...]:
     )
     slow = git_text(GitStatus("master", is_known=False, problem="slow"))
     states = {"1": changed, "2": worktree, "5": slow}
-    return tuple(replace(row, git=states.get(row.id, NO_GIT)) for row in rows)
+    return tuple(row._replace(git=states.get(row.id, NO_GIT)) for row in rows)
 
 
 def sessions() -> list[SessionItem]:

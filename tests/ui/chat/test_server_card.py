@@ -12,7 +12,7 @@ from helix_desktop.ui.chat.actions import AnswerQuestion, RowKey
 from helix_desktop.ui.chat.question_card import FormCards
 from helix_desktop.ui.chat.rows.row_types import QuestionRow
 from helix_desktop.ui.design.buttons import Switch
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.choice_fields import ComboBox
 from tests.support.window.chat_geometry import row_key
 
 _WIDTH_PX = 400

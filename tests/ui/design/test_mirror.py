@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.changes.reverts.merge_dialog import CodeEdit
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
-from helix_desktop.ui.design.fields import ComboBox, TextArea
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import FlowBox
 from helix_desktop.ui.design.mirror import (
@@ -27,6 +27,7 @@ from helix_desktop.ui.design.mirror import (
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.text_fields import TextArea
 from tests.support.window.chips import sample_chip
 
 _SIZE = 120, 20

@@ -13,14 +13,15 @@ from shiboken6 import delete
 
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.drops import drag_picture
-from helix_desktop.ui.design.fields import ComboBox, SearchField
 from helix_desktop.ui.design.focus import refocus
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, SelectableText
 from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, reduce_motion
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
 from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
 from helix_desktop.words.numbers import format_tokens

@@ -13,7 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import Switch
-from helix_desktop.ui.design.fields import ComboBox, TextField
+from helix_desktop.ui.design.choice_fields import ComboBox
+from helix_desktop.ui.design.text_fields import TextField
 from helix_desktop.ui.kit.forms import (
     Choice,
     Draft,

@@ -28,7 +28,7 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.stylesheet import apply

@@ -20,8 +20,8 @@ from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.cards import Disclosure
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.instructions_page import InstructionsEditor
 from helix_desktop.ui.settings.permissions_page import PermissionsPage

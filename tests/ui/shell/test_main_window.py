@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from itertools import product
@@ -201,8 +200,8 @@ def test_the_page_names_stay_readable_with_any_title_and_status(
     places: set[int] = set()
     headers = (
         HEADER,
-        replace(HEADER, title="A", demo=True, state="waiting"),
-        replace(HEADER, title="A" * 90),
+        HEADER._replace(title="A", demo=True, state="waiting"),
+        HEADER._replace(title="A" * 90),
     )
     for header in headers:
         bar.show_session(header)
@@ -319,8 +318,8 @@ def test_the_state_is_shown_while_it_is_unusual_and_the_rest_in_the_tooltip(wind
     for header, status in (
         (HEADER, "Ready · opus · 412 messages"),
         (TopBarState("s", "T", "demo", demo=True, messages=1, state="running"), "Working · 1 message"),
-        (replace(HEADER, state="waiting"), "Waiting for you · opus · 412 messages"),
-        (replace(HEADER, state="failed", reason="No."), "Last turn failed · opus · 412 messages"),
+        (HEADER._replace(state="waiting"), "Waiting for you · opus · 412 messages"),
+        (HEADER._replace(state="failed", reason="No."), "Last turn failed · opus · 412 messages"),
         (None, "No session open"),
     ):
         bar.show_session(header)
@@ -338,7 +337,7 @@ def test_a_narrow_bar_keeps_the_title_then_the_state(qtbot: QtBot) -> None:
     bar = TopBar(WindowCommands(host))
     bar.setParent(host)
     bar.sidebar.hide()
-    bar.show_session(replace(HEADER, title="A" * 90, demo=True, state="waiting"))
+    bar.show_session(HEADER._replace(title="A" * 90, demo=True, state="waiting"))
     host.show()
     dot, state = bar.findChildren(Dot)[0], bar.findChildren(TextLine)[0]
     seen = set()

@@ -21,8 +21,8 @@ from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow, UserRow
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.diff.canvas import HunkHead
-from helix_desktop.ui.design.fields import ComboBox
 from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES
 from tests.support.model_servers.chat_server import (

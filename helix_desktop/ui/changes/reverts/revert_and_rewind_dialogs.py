@@ -22,7 +22,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.changes.change_groups import KINDS, LineCounts, RowKind, counts_texts, files_text
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,

@@ -32,11 +32,11 @@ from helix_desktop.ui.chat.style import SMALL, UI
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.drops import answer_drag, has_mentions, read_drag
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout import column, pane, row
 from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.design.viewer.picture import png_bytes
 from helix_desktop.ui.kit.boxes import Box, Drawing, Icon, Pen, Text
 from helix_desktop.ui.rows.quick_picker import Line, PickerList, cast_shadow

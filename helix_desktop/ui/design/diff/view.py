@@ -27,9 +27,9 @@ from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_nam
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
+from helix_desktop.ui.design.choice_fields import CheckList
 from helix_desktop.ui.design.diff.canvas import DiffCanvas, hunk_verb, hunk_words
 from helix_desktop.ui.design.diff.rows import END, DiffRows, DiffSelection, HunkMark, Side, line_on_side
-from helix_desktop.ui.design.fields import CheckList
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label
 from helix_desktop.ui.design.layout import (
     DIALOG_MARGINS,

@@ -7,6 +7,7 @@ anywhere else.
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -97,10 +98,16 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     return read_style("window.qss").substitute(tokens)
 
 
+def new_application() -> QApplication:
+    """Make the application in the style of all systems.
+
+    Set later, it would be returned as a QStyle: the enumerations of that class take 8 ms of a start.
+    """
+    return QApplication([*sys.argv[:1], "-style", "fusion"])
+
+
 def prepare(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
-    """Set the application's style, font and palette: all but the style sheet, which follows the window."""
-    if not app.styleSheet():  # later the style is a wrapper of Qt whose name says nothing
-        app.setStyle("Fusion")
+    """Set the application's font and palette: all but the style sheet, which follows the window."""
     use_theme(theme)
     app.setFont(fonts.base(text_px))
     app.setPalette(palette(theme))

@@ -24,8 +24,8 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.choice_fields import AT_END, CheckList
 from helix_desktop.ui.design.document_units import count_units
-from helix_desktop.ui.design.fields import AT_END, CheckList, SearchField
 from helix_desktop.ui.design.focus import FocusRing, has_keyboard
 from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
@@ -43,6 +43,7 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, PAGE_LINES, Match, PagedContent, PageRow
 from helix_desktop.words.translation import Translator
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
-from helix_desktop.ui.design.fields import Index
+from helix_desktop.ui.design.choice_fields import Index
 from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font

@@ -19,12 +19,12 @@ from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch, copy_text
 from helix_desktop.ui.design.cards import Dot
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.focus import has_keyboard
 from helix_desktop.ui.design.labels import ElidedLabel, align_as_code, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, clear_layout, column, line, pane, row
 from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.mcp.server_form import (
     STATES,

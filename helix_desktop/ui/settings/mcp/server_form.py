@@ -24,10 +24,10 @@ from helix_desktop.services.mcp_config import (
 from helix_desktop.services.mcp_servers import test_limit_s
 from helix_desktop.ui.design.accessibility import DisclosureInterface
 from helix_desktop.ui.design.buttons import PushButton, Switch
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout import FlowBox, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.forms import Draft, Form, Line, Lines
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.numbers import format_tokens

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QToolTip, QWidge
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import ComboBox
+from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane, row
 from helix_desktop.ui.design.mirror import keep_left_to_right

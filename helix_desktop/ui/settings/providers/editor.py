@@ -21,10 +21,10 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.provider_check import CheckStep, CheckStepName, CheckStepState
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
-from helix_desktop.ui.design.fields import TextArea
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, VerticalScrollArea, clear_layout, column, pane, row
 from helix_desktop.ui.design.style.theme import Themed, restyle
+from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.forms import Choice, Draft, FieldRow, Form, Line
 from helix_desktop.ui.settings.page_layout import EditConflict, page_column
 from helix_desktop.ui.settings.providers.models import (

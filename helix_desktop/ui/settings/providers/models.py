@@ -28,12 +28,13 @@ from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, reso
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import AT_END, CheckList, ComboBox, Index, SearchField
+from helix_desktop.ui.design.choice_fields import AT_END, CheckList, ComboBox, Index
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QLinearGradient, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu
 
 from helix_desktop import APP_NAME
@@ -29,6 +29,8 @@ tr = Translator("Window")
 
 def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme) -> None:
     """Paint square and initials; a workspace whose folder is missing turns gray."""
+    from PySide6.QtGui import QLinearGradient  # has a list of 180 presets, which the first frame needs not
+
     background = QColor(workspace.display_color())
     missing = workspace.badge == "missing"
     sweep = QLinearGradient(rect.topLeft(), rect.bottomRight())

@@ -16,9 +16,10 @@ from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QStyle, QStyleOptionV
 from helix_desktop.domain.store import ListPlace
 from helix_desktop.domain.text_format import matches_query
 from helix_desktop.ui.design.cards import Tone
-from helix_desktop.ui.design.fields import Index
+from helix_desktop.ui.design.choice_fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
+from helix_desktop.ui.design.mirror import mirrored_rect
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, Pill, Row, Text, paint_box
@@ -267,7 +268,7 @@ class _TitleDelegate(RowDelegate):
         item = index.data(ROW_ROLE)
         indent = _indent(item) if isinstance(item, SessionItem) else 0
         place = area.adjusted(12 + indent, 1, -12, -1)
-        editor.setGeometry(QStyle.visualRect(editor.layoutDirection(), area, place))
+        editor.setGeometry(mirrored_rect(editor, area, place))
 
 
 def _heading(heading: ListHeading) -> Box:

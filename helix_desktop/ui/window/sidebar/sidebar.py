@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from helix_desktop.domain.text_format import message_query
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
 from helix_desktop.ui.design.key_names import tip_with_key
@@ -20,6 +19,7 @@ from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import column, pane, row
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, command_button
 from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.words.translation import Translator

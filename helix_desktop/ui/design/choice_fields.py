@@ -1,12 +1,10 @@
-"""Fields that a user types or chooses in."""
+"""Fields that a user chooses in."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
 from PySide6.QtCore import (
-    QCoreApplication,
-    QEvent,
     QModelIndex,
     QPersistentModelIndex,
     QPointF,
@@ -16,11 +14,7 @@ from PySide6.QtCore import (
     Signal,
 )
 from PySide6.QtGui import (
-    QAction,
     QColor,
-    QGuiApplication,
-    QInputMethodEvent,
-    QKeyEvent,
     QPainter,
     QPaintEvent,
     QPen,
@@ -30,8 +24,6 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QComboBox,
     QHeaderView,
-    QLineEdit,
-    QPlainTextEdit,
     QSizePolicy,
     QStyle,
     QStyledItemDelegate,
@@ -39,15 +31,14 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
     QTreeWidget,
     QTreeWidgetItem,
-    QWidget,
 )
 
 from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import Themed, WidgetMixin, current_theme
-from helix_desktop.words.direction import first_direction, isolate
+from helix_desktop.ui.design.style.theme import Themed, current_theme
+from helix_desktop.words.direction import isolate
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
@@ -58,30 +49,6 @@ AT_END = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 SEARCH_ROLE = int(Qt.ItemDataRole.UserRole) + 1
 """What the filter of a list looks in, in lower case, where that is not the first cell."""
 _BOX_PX = 16
-_FIELD_GAP_PX = 72  # around a line edit's words, with its icons
-
-
-class ComposingField(WidgetMixin):
-    """A field in which Esc cancels a composition, also where the input method leaves the key to the app."""
-
-    composition_keys = frozenset({Qt.Key.Key_Escape})
-    """Keys that do nothing else while something is being composed."""
-    composition = ""
-    """What an input method composes and has not committed yet."""
-
-    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        self.composition = event.preeditString()
-        super().inputMethodEvent(event)
-
-    def event(self, event: QEvent) -> bool:
-        """Keep the keys of a composition from shortcuts, from the field and from what is around it."""
-        if not (self.composition and isinstance(event, QKeyEvent) and event.key() in self.composition_keys):
-            return super().event(event)
-        if event.type() == QEvent.Type.KeyPress and event.key() == Qt.Key.Key_Escape:
-            QGuiApplication.inputMethod().reset()
-            QCoreApplication.sendEvent(self, QInputMethodEvent())
-        event.accept()
-        return True
 
 
 class ComboBox(Themed, QComboBox):
@@ -147,101 +114,6 @@ class ComboBox(Themed, QComboBox):
         painter.setPen(QPen(QColor(color), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y = mirrored_x(self, self.width() - 17.0), self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
-
-
-class TextField(QLineEdit):
-    """A line edit whose placeholder is its tooltip where it is cut."""
-
-    def __init__(self, placeholder: str) -> None:
-        super().__init__()
-        self.setPlaceholderText(placeholder)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        words = self.placeholderText()
-        room = self.contentsRect().width() - _FIELD_GAP_PX
-        self.setToolTip(words if self.fontMetrics().horizontalAdvance(words) > room else "")
-
-
-class TextArea(ComposingField, QPlainTextEdit):
-    """A field of several lines whose placeholder makes room for what an input method composes.
-
-    Qt paints one over the other: its document is empty until the text is committed. Lines begin on the side
-    of the text's first letter: Qt gives each line its direction, but begins all of them at the left.
-    """
-
-    _placeholder = ""
-
-    def __init__(
-        self,
-        text: str = "",
-        parent: QWidget | None = None,
-        *,
-        words: str = "",
-        placeholder: str = "",
-        height_px: int = 0,
-    ) -> None:
-        """`words` are its name for screen readers. Tab goes on to the next field."""
-        super().__init__(text, parent)
-        self.setAccessibleName(words)
-        self.setPlaceholderText(placeholder)
-        self.setTabChangesFocus(True)
-        if height_px:
-            self.setFixedHeight(height_px)
-        self.textChanged.connect(self._align)
-        self._align()
-
-    def setPlaceholderText(self, text: str) -> None:
-        self._placeholder = text
-        super().setPlaceholderText("" if self.composition else text)
-
-    def _align(self) -> None:
-        block = self.document().firstBlock()
-        while not (direction := first_direction(block.text())) and block.next().isValid():
-            block = block.next()
-        is_from_right = direction == "right_to_left" if direction else self.isRightToLeft()
-        side = Qt.AlignmentFlag.AlignRight if is_from_right else Qt.AlignmentFlag.AlignLeft
-        option = self.document().defaultTextOption()
-        if option.alignment() != side:
-            option.setAlignment(side)
-            self.document().setDefaultTextOption(option)
-
-    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
-        super().inputMethodEvent(event)
-        super().setPlaceholderText("" if self.composition else self._placeholder)
-
-
-class SearchField(ComposingField, Themed, TextField):
-    """A line edit with a magnifier in front and a button that clears it; "Search" where its words are cut."""
-
-    composition_keys = frozenset(
-        {Qt.Key.Key_Escape, Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Up, Qt.Key.Key_Down}
-    )
-
-    def __init__(self, placeholder: str) -> None:
-        """Start empty; `placeholder` is also its name for screen readers."""
-        self._placeholder = placeholder
-        super().__init__(placeholder)
-        self.setProperty("kind", "search")
-        self.setAccessibleName(placeholder)
-        self.setClearButtonEnabled(True)
-        self._clear_actions = self.findChildren(QAction)  # Qt's own, which has a picture only
-        for action in self._clear_actions:
-            action.setText(tr("Clear search"))
-        self._magnifier = QAction(tr("Search"), self)
-        self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
-        self.apply_theme()
-
-    def apply_theme(self) -> None:
-        self._magnifier.setIcon(icon("search", self._theme.faint, 15))
-        for action in self._clear_actions:
-            action.setIcon(icon("x", self._theme.muted, 14))
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self.setPlaceholderText(self._placeholder)
-        super().resizeEvent(event)
-        if self.toolTip():
-            self.setPlaceholderText(tr("Search"))
 
 
 class _CheckBoxes(QStyledItemDelegate):
