@@ -96,11 +96,13 @@ class PushButton(EnterActivates, Themed, QPushButton):
         name: str = "",
         words: str = "",
         tip: str = "",
+        color: str = "",
         on_click: Callable[..., object] | None = None,
     ) -> None:
         """`kind` is one of the style sheet; `px` is the icon's edge at 100 %; `name` finds the button.
 
-        `words` are its name for screen readers where its text says too little alone.
+        `words` are its name for screen readers where its text says too little alone, `color` the token of its
+        icon where that isn't the kind's.
         """
         super().__init__(text)
         self.setObjectName(name)
@@ -108,7 +110,7 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self.setToolTip(tip)
         self.setProperty("kind", kind)
         self.setAutoDefault(False)
-        self._icon_name, self._px = icon_name, px
+        self._icon_name, self._px, self._color = icon_name, px, color
         self.apply_theme()
         if on_click is not None:
             self.clicked.connect(on_click)
@@ -133,6 +135,7 @@ class PushButton(EnterActivates, Themed, QPushButton):
         if self._icon_name:
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
             color = colors.get(str(self.property("kind")), theme.muted)
+            color = getattr(theme, self._color) if self._color else color
             gap, px = ICON_GAP_PX if self.text() else 0, scaled(self._px)
             self.setIcon(icon(self._icon_name, color, px, disabled=theme.faint, gap=gap))
             self.setIconSize(QSize(px + ICON_GAP_PX, px))
