@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import FIELDS
+from helix_desktop.context.summaries.summary_names import summary_name
 from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import (
@@ -114,7 +115,11 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case ToolAnswered():
             name = _output_name(seq, transcript)
         case (HandoverMade() | ObservationsPlaced() | FoldMade()) as summary:
-            name = tr("“{summary}”", summary=summary_title(summary, transcript))
+            title, placements = summary_title(summary, transcript), transcript.rewrites.placements
+            if len(event.targets) > 1:  # several stand as one
+                first, last = placements[seq], placements[event.targets[-1]]
+                title = translate(summary_name(transcript, first.after, last.upto))
+            name = tr("“{summary}”", summary=title)
         case _:
             name = tr("instructions")
     return name

@@ -19,6 +19,7 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
+    Excluded,
     FoldMade,
     HandoverTrigger,
     PlacementReason,
@@ -31,7 +32,13 @@ from helix_desktop.domain.events.session import (
     StandingProblem,
     StandingText,
 )
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, ObservationsPlaced, SummaryCoverage
+from helix_desktop.domain.events.summary import (
+    Bullet,
+    HandoverMade,
+    ObservationsMade,
+    ObservationsPlaced,
+    SummaryCoverage,
+)
 from helix_desktop.domain.file_history.changes import FileHistoryCleanup
 from helix_desktop.domain.git import GitStatus
 from helix_desktop.domain.messages import ToolCall, Usage
@@ -42,6 +49,7 @@ from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.words.call_targets import failed_tests_text, output_title, shown_target
 from helix_desktop.words.context_changes import (
+    excluded_text,
     handover_text,
     limit_text,
     masked_contents_text,
@@ -652,6 +660,25 @@ def test_the_threshold_is_the_number_of_the_policy_unless_the_answer_needs_the_r
 ) -> None:
     kind = next(trigger for trigger in HandoverTrigger if trigger.policy_field == "handover_at")
     assert threshold_text(ContextPolicy(), CompactionTrigger(kind, 0, limit)) == text
+
+
+def test_summaries_that_stand_as_one_are_left_out_under_the_name_of_all() -> None:
+    """The panel calls them Compacted turns 1–2; the first alone was named."""
+    events: list[Event] = [
+        UserSpoke("One.", 3),
+        AssistantSpoke("Done.", "lab/m", 2),
+        UserSpoke("Two.", 3),
+        AssistantSpoke("Done.", "lab/m", 2),
+        ObservationsMade(0, 2, (), (), "", "d" * 64, 1, 50, 500, 2, "m"),
+        ObservationsPlaced(5, PlacementReason.REWRITE, 450),
+        ObservationsMade(2, 4, (), (), "", "e" * 64, 1, 50, 500, 2, "m"),
+        ObservationsPlaced(7, PlacementReason.REWRITE, 450),
+    ]
+    transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    for targets, name in (((6, 8), "turns 1–2"), ((6,), "turn 1"), ((8,), "turn 2")):
+        assert (
+            excluded_text(Excluded(targets, "", 0, "", 9), transcript) == f"You left out “Compacted {name}”"
+        )
 
 
 def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
