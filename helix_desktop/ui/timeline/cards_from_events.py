@@ -381,7 +381,8 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     all_parts = sorted((*parts, *([handover] if handover is not None else [])), key=lambda part: -part.seq)
     sized = [part for part in all_parts if part.before]
-    before, after = (sized[-1].before, sized[0].after) if sized else (0, 0)
+    after = sized[0].after if sized else 0
+    before = after + sum(part.before - part.after for part in sized)
     if handover is not None:
         undo_with = undone if handover.is_undone else active
         return replace(handover, parts=tuple(parts), undo_with=undo_with, before=before, after=after)

@@ -89,6 +89,14 @@ def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
     assert intents_of(pane, lambda: press(pane, _KEY, "undo")) == [Undo((16, 14, 12))]
 
 
+def test_an_undo_between_two_parts_is_in_no_size_of_the_row() -> None:
+    parts = [SweepCard(12, NOW_MS, 2, SWEPT, before=16_100, after=16_000)]
+    parts.append(SweepCard(11, NOW_MS, 2, SWEPT, before=5_300, after=4_000))
+    (row,) = merge_changes(parts, _STEPS)
+    assert isinstance(row, ChangeCard)
+    assert (row.before, row.after) == (17_400, 16_000)
+
+
 def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
     """A second link leaves it open."""
     pane.reveal(14)

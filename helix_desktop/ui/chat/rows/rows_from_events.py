@@ -183,7 +183,8 @@ class ContextLines:
         freed = 0
         if size is not None:
             freed = size.before - size.after
-            group.before, group.after = group.before or size.before, size.after
+            # What came between two of them, as an undo, counts before both: they freed no other tokens.
+            group.before, group.after = group.before - group.after + size.before, size.after
         elif not isinstance(event, HandoverMade):
             freed = event.saved
         group.retaken += transcript.retaken.get(seq, 0)

@@ -285,7 +285,7 @@ def _is_attached(transcript: Transcript, seq: int) -> bool:
 
 
 def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
-    """Before all that was rewritten for a request and after it, though a message came between."""
+    """Before all that was rewritten for a request and after it; a message that came between is in both."""
     simulator = build_history(12, size=2_000)
     simulator.step("Done.", 0, usage_ratio=1.2)
     before = simulator.gauge().used
@@ -310,7 +310,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         else recorded
         for recorded in simulator.log
     ]
-    sizes = f"{format_tokens(before)} → {format_tokens(after)}"
+    sizes = f"{format_tokens(before + between - swept)} → {format_tokens(after)}"
     words = f"Context: {sizes} · Compacted turn 1 (in part) · by you"
     assert _context_lines(simulator) == [words]
     simulator.step("Next.", 0, usage_ratio=1.2)
@@ -322,6 +322,20 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     now = format_tokens(simulator.gauge().used)
     words_of_now = f"Context: {format_tokens(before)} → {now} · something left out · by you"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
+
+
+def test_a_line_on_the_context_has_no_undo_of_something_else_in_its_sizes() -> None:
+    """It said that the context grew: 5.3k → 16k tokens, something left out."""
+    simulator = build_history(12, size=2_000)
+    outputs = output_seqs(simulator)
+    (swept,) = simulator.record(SweepMade(tuple(outputs[:4]), 2_000, SweepReason.MANUAL))
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    simulator.record(SweepMade((outputs[4],), 400, SweepReason.MANUAL))
+    simulator.record(Undone(swept.seq))
+    simulator.record(SweepMade((outputs[5],), 400, SweepReason.MANUAL))
+    after = simulator.gauge().used
+    line = f"Context: {format_tokens(after + 800)} → {format_tokens(after)} · outputs cached · by you"
+    assert _context_lines(simulator)[1:] == [line]
 
 
 def test_a_line_on_the_context_counts_as_the_model_that_was_chosen_for_the_session() -> None:
