@@ -36,6 +36,7 @@ from helix_desktop.permissions.rules import (
     allowed_but_for,
     evaluate,
     rule_applies,
+    suggest_command_rules,
 )
 from helix_desktop.system.task_scope import TaskScope
 
@@ -167,8 +168,14 @@ class ApprovalService:
             if decision.effect != "ask":
                 return _automatic_outcome(decision)
             coverage = self._new_places(coverage)
+            offers = request.suggested_rules
+            if near is not None and near.parts:  # a rule for what is left covers all of it
+                offers = suggest_command_rules(
+                    request.subject, request.confined, request.rule.subject, request.root, near.parts
+                )
             question = msgspec.structs.replace(
                 request,
+                suggested_rules=offers,
                 coverage=coverage,
                 asking_rule=decision.rule.text if decision.rule else "",
                 data_loss=decision.data_loss,
