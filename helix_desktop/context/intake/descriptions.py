@@ -5,7 +5,7 @@ report: a passed test called `test_error_handling`, a package `errors`, `0 faile
 
 They stand in markers, notes, index lines and the Outputs page, so that nobody has to open a content to
 know what is in it: source by its definitions, a command by its last informative line, a search by its hits,
-JSON by its keys, a table by its columns.
+JSON by its keys.
 """
 
 from __future__ import annotations
@@ -241,43 +241,24 @@ _NOT_INFORMATIVE = re.compile(
     r"|Information about$",
     re.IGNORECASE,
 )
-_SHELL_SETUP = re.compile(
-    r"set [-+]|(?:cd|pushd|source|\.) \S+;?$|(?:export \w+=|shopt -|trap |umask \d)|[A-Z_]+=\S*$"
-    r"|(?:python[\d.]*|node|bash|sh|ruby|perl) (?:- )?<<"
-)
-"""Lines at the beginning of a script that say nothing of what it does."""
-_BOILERPLATE = ("copyright", "license", "licence", "all rights reserved", "-*-")
 _INFORMATIVE_END = re.compile(
     r"\b\d+ (?:passed|failed|errors?|failures?|tests?|warnings?|problems?|issues?|skipped|xfailed|xpassed"
     r"|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
-_TEST_RESULT = re.compile(r"\b\d+ (?:passed|failed|errors?|failures?)\b|^test result: |^(?:FAILED \(|OK\b)")
 _CHANGED = re.compile(r"\d+ files? changed, ")  # of `git diff --stat`, often behind the tests
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
 _MANY_LINES = 20  # of an output whose last line, without a result, says less than what all of it is
-_PROBLEM = re.compile(
-    r"(?:\.{1,2}/)*[\w@~+/\\-][\w.@~+/\\-]*\.\w{1,9}"
-    r"(?:(?:\(\d+,\d+\)|:\d+:\d+): \S|:\d+: (?:[a-z]+ )?(?:error|warning)\b)"
-)
-"""What a compiler or linter says of a place in a file."""
-_LISTED_FILE = re.compile(r"[-dlbcps][rwxsStT-]{9}[@+.]? +\d")  # of `ls -l`
 _STATUS_ALONE = re.compile(r"\W*(FAIL(?:ED)?|PASS(?:ED)?|OK|SUCCESS(?:FUL)?)\W*")
 _EDITED = re.compile(r"^Edited (.{1,400}): \d+ replacement", re.MULTILINE)
 """What an edit of several files says of each."""
 _DIFF_FILE = re.compile(r"^diff --git a/.{1,400}? b/(?P<path>[^\n\r]{1,400})", re.MULTILINE)
-_DIFF_LINE = re.compile(
-    r"[ +@\\-]|(?:index|new|old|deleted|similarity|dissimilarity|rename|copy|Binary files|GIT|diff --git) ?"
-)
 _RULE_CHARS = " =_*#~.-"
-_SEPARATORS = (",", "\t", ";", "|")
 
 _MAX_HEADER = 8_192  # bytes of a header's line
 FILE_PART = re.compile(r"Lines (\d{1,9})-\d+ of \d+ of [^\n]*:\n(?=\1:)")
 """The line above a part of a file, whose lines have numbers."""
-_ONE_MATCH = "1 matching line"
-_NUMBERED_MATCH = re.compile(r" +\d+:")
 
 
 def count_header_lines(tool: str, text: str) -> int:
@@ -351,7 +332,7 @@ def describe_text(text: str) -> str:
 def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
     match kind:
         case "command":
-            return _changed_files(text) or _json_of_command(text) or _last_informative_line(text, failed)
+            return _json_of_command(text) or _last_informative_line(text, failed)
         case "search":
             return _hits(text) or _first_informative_line(text)
         case "list":
@@ -359,7 +340,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
         case "edit" if len(paths := _EDITED.findall(text[:_READ_CHARS])) > 1:
             return _with_paths(f"{len(paths)} files: ", paths, CAP)
         case _:
-            return _json_keys(text) or _names(text) or _columns(text) or _first_informative_line(text)
+            return _json_keys(text) or _names(text) or _first_informative_line(text)
 
 
 @lru_cache(maxsize=1)  # the next question is about the same text
@@ -382,9 +363,8 @@ def _names(text: str, *, with_inner: bool = False) -> str:
     names = sorted(dict.fromkeys(match["name"] for match in found), key=lambda name: name.startswith("_"))
     if not names:
         found = [match for line in lines if line.startswith("#") and (match := _HEADING.match(line))]
-        headings = (match for match in found if _is_informative(match.string))
-        names = list(dict.fromkeys(" ".join(match["name"].split()) for match in headings))
-    return _join(names) if names and len(lines) > len(names) else ""
+        names = list(dict.fromkeys(" ".join(match["name"].split()) for match in found))
+    return _join(names)
 
 
 def is_source(tool: str, text: str) -> bool:
@@ -464,17 +444,6 @@ def _cut_json_keys(text: str) -> str:
     return f"JSON: {_join(keys)}" if keys else ""
 
 
-def _columns(text: str) -> str:
-    lines = text[:4096].split("\n", 3)[:3]
-    for separator in _SEPARATORS:
-        counts = {line.count(separator) for line in lines}
-        if len(lines) > 2 and len(counts) == 1 and counts.pop() >= 2:  # noqa: PLR2004 - three columns, three lines
-            names = [name.strip().strip('"') for name in lines[0].split(separator)]
-            if all(name and len(name) <= 40 for name in names):  # noqa: PLR2004 - a column's name
-                return f"columns {_join(names)}"
-    return ""
-
-
 def _symbol_places(text: str) -> str:
     head = "\n".join(text[:_READ_CHARS].split("\n", _SUMMARY_LINES)[:_SUMMARY_LINES])
     found = _FOUND.search(head)
@@ -491,33 +460,18 @@ def _symbol_places(text: str) -> str:
 
 
 def _hits(text: str) -> str:
-    """Return how many lines a search found in how many files, and the first of these; one line as it is."""
+    """Return how many lines a search found in how many files, and the first of these."""
     if header := MATCHES_HEADER.match(text):
-        if header["count"] == _ONE_MATCH and (only := _only_match(text[header.end() :])):
-            return f"{_ONE_MATCH}: {only}"
         paths = [line for line in text[header.end() : 4 * _READ_CHARS].splitlines() if _is_group(line)]
         return _with_paths(f"{header['count']} in {header['files']}: ", paths, CAP)
     lines = [line for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
     hit_paths = [match["path"] for line in lines if (match := _HIT.match(line)) is not None]
-    if len(hit_paths) == len(lines) == 1:
-        return " ".join(lines[0].split())
     if hit_paths:
         files = list(dict.fromkeys(hit_paths))
         return (
             f"{pluralize(len(hit_paths), 'line')} in {pluralize(len(files), 'file')}: {', '.join(files[:2])}"
         )
     return _listing(text)
-
-
-def _only_match(text: str) -> str:
-    """Return the place and the text of the one line that a search found; empty if it shows none."""
-    rows = text[:_READ_CHARS].splitlines()
-    row = next((row for row in rows if _NUMBERED_MATCH.match(row)), "")
-    if not rows or not row:
-        return ""
-    number, _, found = row.strip().partition(":")
-    path = rows[0].rstrip(":") if len(rows[0]) <= CAP // 2 else rows[0].rstrip(":").rpartition("/")[2]
-    return f"{path}:{number}: {' '.join(found.split())}"
 
 
 def _listing(text: str) -> str:
@@ -528,53 +482,25 @@ def _listing(text: str) -> str:
     return f"{len(paths):,} paths: {', '.join(paths[:2])}"
 
 
-def _changed_files(text: str) -> str:
-    """Return which files the diff changes that an output ends with; empty if it ends with something else.
-
-    What a command before it said of tests stands first.
-    """
-    before, is_diff, _ = text.partition("diff --git a/")
-    if not is_diff:
-        return ""
-    paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(text[: 4 * _READ_CHARS])))
-    ending = text[-_READ_CHARS:].rsplit("\ndiff --git ", 1)[-1].split("\n")[1:][-_MAX_LINES:]
-    if not paths or not all(_DIFF_LINE.match(line) for line in ending if line.strip()):
-        return ""
-    lines = (line.strip(_RULE_CHARS) for line in reversed(before[-_READ_CHARS:].splitlines()))
-    result = next((line for line in lines if _TEST_RESULT.search(line)), "")
-    head = f'"{ellipsize(result, _QUOTED_CAP // 2)}", ' if result else ""
-    return _with_paths(f"{head}diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
-
-
 def _is_group(line: str) -> bool:
     """Return True for a file's line above its matches in a search's output."""
     return line[:1].strip() not in ("", "[", "(", "-")
 
 
 def _with_paths(head: str, paths: list[str], cap: int) -> str:
-    """Return a head with these paths in `cap` characters: their names where they are too long."""
-    names = list(dict.fromkeys(path.rpartition("/")[2] for path in paths))
-    if len(head) + len(", ".join(paths)) > cap and len(names) > len(paths) // 2:
-        paths = names
+    """Return a head with these paths, as many as `cap` characters have room for."""
     while len(head) + len(", ".join(paths)) > cap and len(paths) > 1:
         paths = [*paths[:-2], "…"] if paths[-1] == "…" else [*paths[:-1], "…"]
     return head + ", ".join(paths)
 
 
 def _is_informative(line: str) -> bool:
-    if _ALPHANUMERIC.search(line) is None or _NOT_INFORMATIVE.match(line) is not None:
-        return False
-    folded = line.casefold()
-    return not any(words in folded for words in _BOILERPLATE)
+    return _ALPHANUMERIC.search(line) is not None and _NOT_INFORMATIVE.match(line) is None
 
 
 def _first_informative_line(text: str) -> str:
-    first = ""
-    for line in (" ".join(line.split()) for line in _head_lines(text)):
-        if _is_informative(line) and _SHELL_SETUP.match(line) is None:
-            first = line
-            break
-        first = first or line
+    lines = (" ".join(line.split()) for line in _head_lines(text))
+    first = _first(filter(_is_informative, lines))
     return f'"{ellipsize(first, CAP - 2)}"' if first else ""
 
 
@@ -605,29 +531,15 @@ def _reports_failure(line: str) -> bool:
 
 
 def _printed(text: str) -> str:
-    """Return what a long output without a result is: a diff, problems, hits, files, source; or its start."""
+    """Return what a long output without a result is: the files of a diff, keys of JSON, or its start."""
     header = COMMAND_HEADER.match(text)
     body = text[header.end() :].lstrip("\n") if header else text
-    lines = [line for line in body[: 4 * _READ_CHARS].split("\n") if line.strip()]
-    most = len(lines) // 2
     if body.startswith("diff --git a/"):
         paths = list(dict.fromkeys(match["path"] for match in _DIFF_FILE.finditer(body[: 4 * _READ_CHARS])))
         return _with_paths(f"diff of {pluralize(len(paths), 'file')}: ", paths, _QUOTED_CAP)
-    if len(problems := [line for line in lines if _PROBLEM.match(line)]) > most:
-        first = " ".join(problems[0].split())
-        return f'{pluralize(len(problems), "problem")}: "{ellipsize(first, _QUOTED_CAP - _PLACE_EXTRA)}"'
-    if sum(_HIT.match(line) is not None for line in lines) > most:
-        return _hits(body)
-    if len(files := [line for line in lines if _LISTED_FILE.match(line)]) > most:
-        listed = [name for line in files if (name := line.split()[-1]) not in (".", "..")]
-        return _with_paths(f"{pluralize(len(listed), 'file')}: ", listed, _QUOTED_CAP)
-    names = _names(body)
-    if ", " in names:
-        return names
     if body[:1] == "{" and (keys := _cut_json_keys(body)):
         return keys
-    telling = (line for line in lines[:_MAX_LINES] if not find_error(line))
-    return _listing(body) or _first_informative_line("\n".join(telling))
+    return _first_informative_line(body)
 
 
 def _error_line(lines: Iterable[str]) -> str:
