@@ -383,9 +383,11 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
     sized = [part for part in all_parts if part.before]
     after = sized[0].after if sized else 0
     before = after + sum(part.before - part.after for part in sized)
+    retaken = sum(part.retaken for part in all_parts)
     if handover is not None:
         undo_with = undone if handover.is_undone else active
-        return replace(handover, parts=tuple(parts), undo_with=undo_with, before=before, after=after)
+        facts = replace(handover, before=before, after=after, retaken=retaken)
+        return replace(facts, parts=tuple(parts), undo_with=undo_with)
     if len(parts) == 1:
         return None
     oldest = min(rewrites, key=lambda part: part.seq)
@@ -399,7 +401,7 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
         after=after,
         is_undone=bool(undone) and not active,
         inside=parts[0].inside if all(part.inside for part in parts) else "",
-        retaken=sum(part.retaken for part in parts),
+        retaken=retaken,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -95,6 +96,15 @@ def test_an_undo_between_two_parts_is_in_no_size_of_the_row() -> None:
     (row,) = merge_changes(parts, _STEPS)
     assert isinstance(row, ChangeCard)
     assert (row.before, row.after) == (17_400, 16_000)
+
+
+def test_a_summary_says_of_all_at_the_same_time_what_the_user_had_restored() -> None:
+    """As the line in the chat does, which says the same sizes: it said 12 of 15 messages."""
+    sweep = SweepCard(12, NOW_MS, 2, SWEPT, before=18_400, after=14_000, retaken=3)
+    handover = replace(handover_card(1, 14), before=14_000, after=6_900, retaken=12)
+    (row,) = merge_changes((handover, sweep), _STEPS)
+    assert isinstance(row, HandoverCard)
+    assert (row.before, row.after, row.retaken) == (18_400, 6_900, 15)
 
 
 def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
