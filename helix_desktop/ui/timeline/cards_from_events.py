@@ -374,9 +374,8 @@ def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, 
 def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
     own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
     rewrites = [part for part in parts if not _is_attached(part, own)]
-    around = own if handover is None else ()  # of a handover, the summaries inside it stay: it alone is named
     active = tuple(
-        part.seq for part in rewrites if not part.is_undone and (not part.inside or part.inside_seq in around)
+        part.seq for part in rewrites if not part.is_undone and (not part.inside or part.inside_seq in own)
     )
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     all_parts = sorted((*parts, *([handover] if handover is not None else [])), key=lambda part: -part.seq)

@@ -141,9 +141,10 @@ class _Group(msgspec.Struct, eq=False):
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
-        own = () if is_handover else self.seqs  # of a handover, the summaries inside it stay
         active = tuple(
-            seq for seq in self.seqs if transcript.can_undo(seq) and (seq not in around or around[seq] in own)
+            seq
+            for seq in self.seqs
+            if transcript.can_undo(seq) and (seq not in around or around[seq] in self.seqs)
         )
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
         redoable = tuple(seq for seq in undone if seq not in around)

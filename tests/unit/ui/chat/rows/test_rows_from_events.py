@@ -257,8 +257,7 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
         is_users = _is_by_user(by_seq[row.key.seq])
         whose = [_is_by_user(by_seq[seq]) == is_users for seq in own]
         own = own[: whose.index(False)] if False in whose else own
-        around = set[int]() if transcript.rewrites.handovers.keys() & {*own} else {*own}
-        active = tuple(seq for seq in own if transcript.can_undo(seq) and inside.get(seq, 0) in {0, *around})
+        active = tuple(seq for seq in own if transcript.can_undo(seq) and inside.get(seq, 0) in {0, *own})
         redoable = tuple(seq for seq in own if transcript.can_redo(seq))
         details, *others = row.actions
         assert isinstance(details, ShowInTimeline)
