@@ -296,8 +296,10 @@ class RewriteController(WindowPart):
         if is_undo and transcript.rewrites.undone.keys().isdisjoint(seqs):
             return
         changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
-        name = next((card.title for card in changes), "") or tr("Context changed.")
-        why = also_changed(cards, transcript, seqs)
+        named = next(changes, None)
+        name = named.title if named is not None else tr("Context changed.")
+        handovers = (seq for seq in seqs if seq in transcript.rewrites.handovers)  # one stands for all
+        why = also_changed(cards, transcript, seqs, next(handovers, named.target if named else seqs[0]))
         earlier = sum(isinstance(it, SummaryBlock) and it.seq in inside for it in transcript.window.entries())
         if earlier and is_undo:
             back = tr.plural(
@@ -340,14 +342,22 @@ def context_notice(conversation: Conversation, what: str, why: str = "", *answer
     )
 
 
-def also_changed(cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int]) -> str:
-    """Return what falls or returns with the first of these rewrites, by its titles; empty for nothing.
+def also_changed(
+    cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int], named: int
+) -> str:
+    """Return what falls or returns with the one of these rewrites that is named; empty for nothing.
 
     What stands inside a later rewrite changes nothing.
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
-    others = sorted({*seqs, *attached} - {0, seqs[0]} - covers_around(transcript).keys())
-    names = {card.seq: card.title for card in cards if not isinstance(card, ChangeCard)}
-    names |= {part.seq: part.title for card in cards if isinstance(card, HandoverCard) for part in card.parts}
-    titles = tuple(names[seq] for seq in others if seq in names)
+    others = sorted({*seqs, *attached} - {0, named} - covers_around(transcript).keys())
+    names = dict[int, str]()
+    for card in cards:
+        names[card.seq] = card.title
+        if isinstance(card, HandoverCard):
+            names |= {part.seq: part.title for part in card.parts}
+        elif isinstance(card, ChangeCard):  # named as one
+            own = [part.seq for part in card.parts]
+            names |= dict.fromkeys(own, "" if named in own else card.title)
+    titles = tuple(dict.fromkeys(names[seq] for seq in others if names.get(seq)))
     return tr("Together with it: {changes}.", changes=titles) if titles else ""

@@ -240,7 +240,7 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(bare_pane: Tim
         events = (*events, event)
         cards, transcript = _show_log(bare_pane, events)
         assert list(pills(bare_pane, sweep)) == expected
-        assert also_changed(cards, transcript, (7,)) == changed
+        assert also_changed(cards, transcript, (7,), 7) == changed
 
 
 _OBSERVED = ObservationsMade(1, 4, (), (), "", "e" * 64, 1, 50, 500, 4, "m")

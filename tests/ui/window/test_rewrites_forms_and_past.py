@@ -140,6 +140,14 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         await until(lambda: set(session.transcript.window.masked) == before | three, "redone")
         await until(lambda: words not in rig.banner_text(), "it is no longer true")
 
+        await rig.conversation.window.exclude(outputs["part4.txt"])
+        press_action(rig.chat.view, rig.rows(DividerRow)[-1], "undo")
+        words = "Undone: Cached 3 outputs Together with it: You left out Read part4.txt."
+        await until(lambda: words in " ".join(rig.banner_text().split()), "each change once")
+        press_action(rig.chat.view, rig.rows(DividerRow)[-1], "redo")
+        redone = "Redone: You left out Read part4.txt Together with it: Cached 3 outputs."
+        await until(lambda: redone in " ".join(rig.banner_text().split()), "each change once")
+
 
 async def _check_a_handover(rig: WindowRig) -> None:
     """Three that fail raise a banner until the next success."""
