@@ -220,7 +220,7 @@ def asked_parts(
     for pipeline in pipelines:
         text = " | ".join(simple.source for simple in pipeline)
         in_folder = " && ".join((*folders, text))
-        if pipeline[0].words[0].text == "cd":
+        if [simple.words[0].text for simple in pipeline] == ["cd"]:
             folders.append(text)
             others.append(text)
         elif reading_use(in_folder, folder, root, programs) is not None:
@@ -229,6 +229,8 @@ def asked_parts(
             return None
         else:
             asked.append(in_folder)
+    while others and others[-1] in folders:  # nothing that only reads is behind it
+        others.pop()
     rest = " && ".join(others)
     if not asked or (rest and reading_use(rest, folder, root, programs) is None):
         return None

@@ -95,6 +95,11 @@ def evaluate(
     return msgspec.structs.replace(strictest, data_loss=tuple(lost), auto_executed=tuple(executed))
 
 
+def may_decide(rule: PermissionRule, request: ApprovalRequest) -> bool:
+    """Return True if the rule applies to the call, or to a part of it, as others may to the rest."""
+    return any(rule_applies(rule, asked) for asked in (request, *_by_part(request)))
+
+
 def _by_part(request: ApprovalRequest) -> list[ApprovalRequest]:
     return [msgspec.structs.replace(request, asked_parts=(part,)) for part in request.asked_parts]
 

@@ -121,6 +121,7 @@ class ScriptedTools:
             confined=bool(arguments.get("confined")),
             suggested_rules=offers,
             is_reading=bool(arguments.get("is_reading")),
+            asked_parts=tuple(arguments.get("asked_parts", ())),
             lasting_refusal=arguments.get("lasting_refusal", ""),
         )
 

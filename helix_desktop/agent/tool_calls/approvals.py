@@ -35,7 +35,7 @@ from helix_desktop.permissions.rules import (
     PermissionDecision,
     allowed_but_for,
     evaluate,
-    rule_applies,
+    may_decide,
     suggest_command_rules,
 )
 from helix_desktop.system.task_scope import TaskScope
@@ -238,7 +238,7 @@ class ApprovalService:
             self._session_permissions.rules = (*self._session_permissions.rules, rule)
         else:
             await self._permissions.add(rule)
-        self._reevaluate(lambda _, ask: rule_applies(rule, ask))
+        self._reevaluate(lambda _, ask: may_decide(rule, ask))
 
 
 def denying_rule(model_text: str) -> str:

@@ -245,6 +245,8 @@ def test_what_assigns_is_split_and_refused_by_all_who_ask_what_runs(setting: str
         ("pytest -v a 2>&1; pytest 2>&1 | tail -n 3", ("pytest -v a 2>&1", "pytest 2>&1 | tail -n 3"), ""),
         ("cd web && npm test && ls && npm run lint", ("cd web && npm test", "cd web && npm run lint"),
          "cd web && ls"),
+        ("cd web && npm run build && npm test", ("cd web && npm run build", "cd web && npm test"), ""),
+        ("ls && cd web && npm test", ("cd web && npm test",), "ls"),
     ],
 )  # fmt: skip
 def test_the_parts_of_a_list_that_may_do_more_than_read(
@@ -279,7 +281,8 @@ def test_the_parts_of_a_list_that_may_do_more_than_read(
         "eval 'ls() { a; }' && ls", "trap a EXIT; ls", "set -a; ls", "shopt -s expand_aliases; ls",
         "bind -x '\"a\": b'; ls", "complete -C a ls; ls", "fc -s && ls", "jobs -x cd .. && cat a",
         "ulimit -n 3; ls", "umask 0; ls", "coproc a; ls",
-        "pytest && g\\it push && ls", "pytest && cat <<x", "pytest && ls # x", f"pytest{' && ls' * 6}",
+        "pytest && g\\it push && ls", "pytest && cat <<x", "pytest && ls # x", "pytest && cd sub | make",
+        "cd sub | make && pytest && ls", "pytest && cd sub && cd .. | make", f"pytest{' && ls' * 6}",
     ],
 )  # fmt: skip
 def test_a_list_with_anything_else_is_covered_by_no_rules_for_its_programs(command: str) -> None:

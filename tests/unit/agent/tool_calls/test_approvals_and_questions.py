@@ -258,6 +258,19 @@ async def test_a_rule_answers_waiting_calls() -> None:
     }
 
 
+async def test_rules_for_all_parts_of_a_command_answer_it_where_it_waits() -> None:
+    both = {**MAKE, "subject": "pytest -q; npm test", "asked_parts": ["pytest -q", "npm test"]}
+    rig = rig_of((both, {**MAKE, "subject": "pytest"}, {**MAKE, "subject": "npm test"}))
+    conversation = await begin_turn(rig, "s00", "s01", "s02")
+    patterns = [ask.suggested_rules[1] for ask in open_requests(rig)[1:]]
+    conversation.decide("s01", ApprovalReply("always", patterns[0]))
+    await rig.wait_until(lambda: [ask.call_id for ask in conversation.asks] == ["s00", "s02"])
+    conversation.decide("s02", ApprovalReply("always", patterns[1]))
+    await rig.wait_until(lambda: not conversation.asks)
+    await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["s00", "s01", "s02"]
+
+
 async def test_a_call_denied_without_words_refers_to_those_of_the_denial_before_it() -> None:
     """The agent could not tell if the user refused it as such; and a summary did not say what it was on."""
     rig = rig_of((MAKE, PUSH))
