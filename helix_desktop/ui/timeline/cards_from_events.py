@@ -79,6 +79,7 @@ from helix_desktop.words.context_changes import (
     is_by_user,
     pin_text,
 )
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title
@@ -334,19 +335,30 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
     """
     groups = _groups(cards, [step.seq for step in steps])
     merged: list[TimelineCard] = []
-    newest_undo = None
+    newest_undo, run, place = None, list[UndoCard](), 0
     for card in cards:
         group = groups.get(card.target if isinstance(card, UndoCard) else card.seq)
         if isinstance(card, UndoCard):
             if group is None or (card.kind, group) != newest_undo:
-                name = card.name if group is None else group.title
-                merged.append(replace(card, name=name))
-            newest_undo = (card.kind, group)
+                newest_undo, run, place = (card.kind, group), [], len(merged)
+                merged.append(card)
+            run.append(card)
+            merged[place] = replace(run[0], name=_name_of_undo(group, run))
         elif group is None:
             merged.append(card)
         elif card.seq == (group.parts[0].seq if isinstance(group, ChangeCard) else group.seq):
             merged.append(group)
     return merged
+
+
+def _name_of_undo(group: ChangeCard | HandoverCard | None, run: Sequence[UndoCard]) -> str:
+    """Return what was undone together, newest first: all of a row by its title, else each part by its own."""
+    if group is not None:
+        own = {part.seq for part in group.parts} | ({group.seq} if isinstance(group, HandoverCard) else set())
+        attached = {part.seq for part in group.parts if _is_attached(part, own)}
+        if own - attached <= {card.target for card in run}:
+            return group.title
+    return dotted(dict.fromkeys(card.name for card in reversed(run)))
 
 
 def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:

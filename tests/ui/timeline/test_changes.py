@@ -107,6 +107,17 @@ def test_a_summary_says_of_all_at_the_same_time_what_the_user_had_restored() -> 
     assert (row.before, row.after, row.retaken) == (18_400, 6_900, 15)
 
 
+@pytest.mark.parametrize(
+    ("undone", "name"),
+    [((12, 14, 16), _TITLE), ((15,), "Part 15"), ((14, 16), "Part 16 · Part 14")],
+)
+def test_an_undo_names_the_row_where_all_of_it_was_undone(undone: tuple[int, ...], name: str) -> None:
+    """Undo caching of one output, in the panel, was said to have undone the compaction beside it."""
+    undos = [UndoCard(40 - seq, NOW_MS, "undo", seq, f"Part {seq}") for seq in undone]
+    merged = merge_changes((*undos, *_parts()), _STEPS)
+    assert [card.title for card in merged if isinstance(card, UndoCard)] == [f"Undone: {name}"]
+
+
 def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
     """A second link leaves it open."""
     pane.reveal(14)
