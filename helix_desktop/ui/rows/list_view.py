@@ -240,6 +240,9 @@ class ListMouse(QObject):
         area = located.item.hit_area_at(located.x, located.y)
         before, self.last_pressed = self.last_pressed, (located.item.key, area.name) if area else None
         if area is not None:
+            from_mouse = event.globalPosition() - self._pointer
+            if from_mouse.manhattanLength() >= QGuiApplication.styleHints().startDragDistance():
+                self.settle()  # a finger or pen pressed
             is_second = event.type() == QEvent.Type.MouseButtonDblClick
             if self._clock() - self._arrived_at < ARRIVAL_S:
                 self.last_pressed = before

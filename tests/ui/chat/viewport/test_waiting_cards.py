@@ -300,6 +300,16 @@ def test_what_comes_under_a_mouse_that_rests_takes_no_click(view: ChatView, cloc
         assert row_widget(view, "u").height() == low, "the same place takes a second click at once"
 
 
+def test_a_finger_presses_what_it_points_at_though_rows_came_under_the_mouse(view: ChatView) -> None:
+    cards = [tool_row(key, "read_file", "a.py", text="words") for key in "tuv"]
+    view.chat_viewport.model.reset([cards[0]])
+    QTest.mouseMove(view.viewport(), hit_area_point(view, "t", "open:card"))
+    view.chat_viewport.model.reset(cards[1:])
+    low = row_widget(view, "v").height()
+    _click(view, "v", "open:card")
+    assert row_widget(view, "v").height() > low
+
+
 def _leave_card_above(view: ChatView) -> None:
     view.chat_viewport.model.remove(row_key("p"))
 
