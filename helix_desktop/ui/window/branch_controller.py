@@ -50,8 +50,9 @@ def find_versions(
         ids = [version for version in (parent, *(branch.id for branch in branches)) if version in own]
         on_screen = next((branch.id for branch in branches if branch.id in parts), parent)
         begins_before_end = on_screen != parent or parts.get(parent, 0) > seq
-        key = _row_of_versions(log, seq, is_edit=how == "edit")
-        if begins_before_end and key is not None and on_screen in ids and len(ids) > 1:
+        if not begins_before_end or on_screen not in ids or len(ids) == 1:
+            continue
+        if (key := _row_of_versions(log, seq, is_edit=how == "edit")) is not None:
             if key in found:  # the message of an answer that didn't come was edited, too
                 ids = list(dict.fromkeys([*found[key].session_ids, *ids]))
             found[key] = Versions(tuple(ids), ids.index(on_screen))
