@@ -91,8 +91,8 @@ _State = tuple[RecordedEvent | None, ContextPolicy, PromptFrame, tuple[StandingT
 class WindowRewriter:
     """Rewrites one session's window by its policy, without a model; also measures it.
 
-    `observing_range` is the event range being observed: no fold crosses its ends, nor takes any of it before
-    a handover is due. What a model writes of it would then be no shorter than the note, and paid for nothing.
+    `observing_range` is the event range being observed: no fold crosses its ends, nor takes any of it. What a
+    model writes of it would then be no shorter than the note, and paid for nothing.
     """
 
     def __init__(self, session: Session) -> None:
@@ -190,13 +190,15 @@ class WindowRewriter:
     def _due_folds(
         self, gauge: UsageGauge, candidates: SweepPlan | None, rewritten_from: int, is_cold: bool
     ) -> list[FoldPlan]:
-        transcript, policy, observed = self._session.transcript, self._session.policy, self.observing_range
+        transcript, policy = self._session.transcript, self._session.policy
         plans = early_compaction.due_folds(
             transcript, policy, gauge, candidates, rewritten_from, is_cold, self._protected_edges
         )
-        if observed is None or gauge.is_due:
-            return [*plans]
-        return [plan for plan in plans if plan.upto <= observed.after or plan.after >= observed.upto]
+        return [*filter(self._may_fold, plans)]
+
+    def _may_fold(self, plan: FoldPlan) -> bool:
+        observed = self.observing_range
+        return observed is None or plan.upto <= observed.after or plan.after >= observed.upto
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         policy = self._session.policy
@@ -272,7 +274,7 @@ class WindowRewriter:
         condensed = early_compaction.due_condensation(
             self._session.transcript, policy, self.gauge(), self._protected_edges
         )
-        if condensed is not None:
+        if condensed is not None and self._may_fold(condensed):
             made.append(await self._record_fold(condensed, policy, window_size))
         return any(made)
 
@@ -393,12 +395,9 @@ class WindowRewriter:
 
     async def fold_oldest(self, tokens: int) -> None:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""
-        policy, gauge = self._session.policy, self.gauge()
-        edges, needed = self._protected_edges, self._own_count(tokens)
+        policy, gauge, needed = self._session.policy, self.gauge(), self._own_count(tokens)
         full = msgspec.structs.replace(gauge, used=gauge.window)  # a provider's window may be far smaller
-        for plan in early_compaction.due_folds(
-            self._session.transcript, policy, full, is_cold=True, edges=edges
-        ):
+        for plan in self._due_folds(full, None, 0, is_cold=True):
             if needed <= 0:
                 break
             await self._record_fold(plan, policy, gauge.window)

@@ -7,13 +7,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
+from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged, SummaryAwaited
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
@@ -27,6 +27,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
 )
 from helix_desktop.providers.demo.model import write_summary
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.cli_rig import Cli, CommandResult, RunningCommand, wait_for_exit
 from tests.support.loop_rig import (
     LoopRig,
@@ -171,8 +172,11 @@ async def test_observations_are_made_and_refined_by_the_model(tmp_path: Path) ->
 
 
 async def test_what_a_model_is_summarizing_is_not_compacted_without_it(tmp_path: Path) -> None:
-    """A note made meanwhile would be as short as the summary, which was then paid for nothing."""
-    assistant, gate = Assistant(steps=3, words=60), asyncio.Event()
+    """A note made meanwhile would be as short as the summary, which was then paid for nothing.
+
+    Also where the window is full: the request waits for the summary.
+    """
+    assistant, gate = Assistant(steps=4, files=8, words=20), asyncio.Event()
 
     def script(request: dict[str, Any]) -> Reply:
         reply = assistant(request)
@@ -181,19 +185,26 @@ async def test_what_a_model_is_summarizing_is_not_compacted_without_it(tmp_path:
         return reply
 
     async with loop_rig(tmp_path, script, window=SMALL) as rig:
-        write_files(rig.root)
-        conversation, turn = rig.conversation, 0
+        write_files(rig.root, 30)
+        conversation, turns, scope = rig.conversation, count(), TaskScope()
         while not conversation.observations.is_running:
-            assert (await conversation.run(ask(turn))).how == "done"
-            turn += 1
-        notes = rig.events(FoldMade)
-        for more in range(4):
-            assert (await conversation.run(ask(turn + more))).how == "done"
-        assert not conversation.window.measure()[1].is_due
-        assert rig.events(FoldMade) == notes
+            assert (await conversation.run(ask(next(turns)))).how == "done"
+        earlier = len(rig.events(FoldMade))
+
+        async def run_until_summarized() -> None:
+            while not gate.is_set():
+                assert (await conversation.run(ask(next(turns)))).how == "done"
+
+        running = scope.start(run_until_summarized(), "turns")
+        await rig.wait_for_update(SummaryAwaited)
+        notes = rig.events(FoldMade)[earlier:]
         gate.set()
+        await running
+        await scope.close()
         await conversation.wait_for_background_work()
-        assert rig.events(ObservationsMade)
+        first = rig.events(ObservationsMade)[0]
+        assert notes, "what is not summarized makes room"
+        assert all(note.after >= first.upto for note in notes)
         assert not rig.events(ObservationsFailed)
 
 

@@ -298,12 +298,12 @@ async def test_prepared_observations_stay_out_of_the_window_once_they_are_turned
 
 async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
     """While they are written the turn goes on and is folded; what they are paid for is not lost."""
-    gate = asyncio.Event()
+    gate, numbers = asyncio.Event(), count(1)
 
-    def six_calls(request: ModelRequest) -> ScriptedReply:
-        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
-        ids = f"k{len(request.messages)}-{newest}-"
-        is_done = len(request.messages) - newest > 12
+    def six_calls(_: ModelRequest) -> ScriptedReply:
+        number = next(numbers)
+        is_done = number % 7 == 0
+        ids = f"k{number}-"
         return text_reply("Done.") if is_done else tool_call_reply(("say", {"times": 50}), id_prefix=ids)
 
     rig, conversation = await begin_with(
