@@ -357,16 +357,22 @@ class IntakeGate:
         deadline: float,
         bill: CallBill,
     ) -> ToolAnswered:
-        """Return the extract, or the preview with the reason why there is none."""
+        """Return the extract, or the preview with the reason why there is none.
+
+        A model that took most of the time to choose would be late with the longer extract: it isn't asked.
+        """
         source = OutputSource.from_answer(
             held_output.received.event, held_output.received.text, held_output.received.full_tokens
         )
+        deadline_s, models = self._session.policy.intake_deadline_s, self._session.roles.extraction_models
+        took_most = decision.duration_ms * 2 > deadline_s * 1_000
+        model = next((model for model in models if not self._is_slow(model)), models[0])
         try:
+            if took_most and model.info.label == decision.model:
+                raise TimeoutError
             async with asyncio.timeout_at(deadline):
                 extract = await self._extractor.extract(source, instructions, bill, self._is_slow)
         except TimeoutError:
-            deadline_s = self._session.policy.intake_deadline_s
-            took_most = decision.duration_ms * 2 > deadline_s * 1_000
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
             late = _text("The part wasn't chosen within {seconds} s.", seconds=deadline_s)

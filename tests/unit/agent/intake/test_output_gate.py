@@ -12,6 +12,7 @@ import pytest
 
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.intake_gate import CHOICE_TOO_LATE, EXTRACT_TOO_LATE, extract_note
+from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.session import ErrorRaised, EventRecorded, IntakeProgress
 from helix_desktop.context.intake.output_forms import FORMS_OPENING
 from helix_desktop.context.policy_numbers import PROFILES
@@ -299,6 +300,23 @@ async def test_the_model_that_took_most_of_the_time_is_remembered(choice_s: int,
     assert (newest.form, newest.intake_model) == ("compact", other)
     assert len(rig.model.question_requests) == (2 if other == "test/main" else 1)
     assert (newest.intake_note == "") == (other == "test/fast")
+
+
+async def test_a_model_that_took_most_of_the_time_to_choose_is_not_asked_for_the_extract() -> None:
+    """It would be late with it: that was paid, and thrown away."""
+    rig = three_large_outputs("")
+    rig.roles = ModelRoles(rig.model)
+    may_choose = asyncio.Event()
+    rig.model.question_script = lambda _: [may_choose, *text_reply("1: compact: a\n2: preview\n3: preview")]
+    await rig.send_first()
+    await rig.wait_until(lambda: rig.model.question_requests)
+    rig.clock.now += 7_000
+    may_choose.set()
+    await rig.wait_until_idle()
+    assert rig.forms == [("preview", "timeout"), ("preview", "agent"), ("preview", "agent")]
+    assert rig.tool_answers[0].text.endswith(f"[{extract_note('a', EXTRACT_TOO_LATE)}]")
+    assert "test/main isn't asked again" in rig.tool_answers[0].intake_note
+    assert rig.model.extract_requests == []
 
 
 async def test_a_late_extract_does_not_affect_the_others() -> None:
