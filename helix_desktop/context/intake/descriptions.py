@@ -224,7 +224,6 @@ _LEAST_DEFINED = 3  # names from which on a text is source, or a file of constan
 _RUN_REPORT = re.compile(r"^(?:Traceback \(most recent call|E {3}|={3,} |FAILED |panic: )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,4}\s+(?P<name>\S.*)")
 _HIT = re.compile(r"^(?P<path>[^\s:][^:\n]*[./][^:\n]*?)[:-]\d+[:-]")
-_PLAIN_PATH = re.compile(r"^[\w.@~+/\\ -]*[./\\][\w.@~+/\\ -]*$")
 _FOUND = re.compile(
     r"\b(?P<count>\d[\d,]{0,12}|[Nn]o) "
     r"(?P<what>(?:occurrence|match|reference|usage|call|definition|symbol|result)e?[rs]*)\b"
@@ -336,7 +335,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
         case "search":
             return _hits(text) or _first_informative_line(text)
         case "list":
-            return _listing(text) or _first_informative_line(text)
+            return _first_informative_line(text)
         case "edit" if len(paths := _EDITED.findall(text[:_READ_CHARS])) > 1:
             return _with_paths(f"{len(paths)} files: ", paths, CAP)
         case _:
@@ -466,20 +465,9 @@ def _hits(text: str) -> str:
         return _with_paths(f"{header['count']} in {header['files']}: ", paths, CAP)
     lines = [line for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
     hit_paths = [match["path"] for line in lines if (match := _HIT.match(line)) is not None]
-    if hit_paths:
-        files = list(dict.fromkeys(hit_paths))
-        return (
-            f"{pluralize(len(hit_paths), 'line')} in {pluralize(len(files), 'file')}: {', '.join(files[:2])}"
-        )
-    return _listing(text)
-
-
-def _listing(text: str) -> str:
-    lines = [line.strip() for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
-    paths = [line for line in lines if _PLAIN_PATH.match(line)]
-    if len(paths) < 2 or len(paths) < len(lines) // 2:  # noqa: PLR2004 - one path is no list
-        return ""
-    return f"{len(paths):,} paths: {', '.join(paths[:2])}"
+    files = list(dict.fromkeys(hit_paths))
+    count = f"{pluralize(len(hit_paths), 'line')} in {pluralize(len(files), 'file')}"
+    return f"{count}: {', '.join(files[:2])}" if files else ""
 
 
 def _is_group(line: str) -> bool:

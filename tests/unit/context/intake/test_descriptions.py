@@ -59,7 +59,7 @@ from tests.support.tables import for_each
             "3 matching lines in 2 files:\nsrc/a.py\n  3:def f\n  --\n  9:f()\nsrc/b.py\n  1:f()\n(more)\n",
             "3 matching lines in 2 files: src/a.py, src/b.py",
         ),
-        ("find_files", "src/a.py\nsrc/b.py\n", "2 paths: src/a.py, src/b.py"),
+        ("find_files", "2 files:\nsrc/a.py\nsrc/b.py\n", '"2 files:"'),
         (
             "get_symbol_info",
             "Input: VAT\n\n**Summary**: 40 occurrences of 'VAT' in 15 files\n\n"
