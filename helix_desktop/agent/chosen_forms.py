@@ -312,11 +312,11 @@ class OutputForms:
         tokens_left = gauge.limit - gauge.used
         if added_tokens > max(tokens_left, 0):
             raise OutputFormUnavailable(
-                _text("The output doesn't fit the context window."),
+                _text("There isn't enough room for the output."),
                 _text(
                     "It needs about {needed} more tokens; {left} are left until compaction.",
-                    needed=added_tokens,
-                    left=max(tokens_left, 0),
+                    needed=round(added_tokens / gauge.ratio),  # as the panel counts the output
+                    left=max(0, int(tokens_left / gauge.ratio)),
                 ),
                 _text("Recall lines of it into your message, or compact the conversation first."),
                 remedies=("compact",),

@@ -168,10 +168,10 @@ def _fill_text(share: str) -> str:
 
 
 def reasons_text(reasons: Iterable[str]) -> str:
-    """Return the most pressing reason of several changes; empty if it is the usual one."""
+    """Return the most pressing reason of several changes."""
     full, usual = translate(_TOO_LARGE), translate(_EARLY)
-    unusual = [reason for reason in reasons if reason and reason != usual]
-    return full if full in unusual else next(iter(unusual), "")
+    known = sorted(filter(None, reasons), key=lambda reason: (reason != full, reason == usual))
+    return next(iter(known), "")
 
 
 def divider_change_text(

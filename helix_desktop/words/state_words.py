@@ -67,7 +67,8 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
 }
 """The one place of these words: chat, panel, timeline, cache and command line show them."""
 REPEATED = StateWords(
-    text("Also in context"), text("A marker: the same content is elsewhere in the context, too.")
+    text("In context elsewhere"),
+    text("One line in its place; the same content is in the context elsewhere."),
 )
 """Of an output that is cached where it was, and in the context elsewhere."""
 

@@ -20,7 +20,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 _text = TextContext("Session")
@@ -126,6 +126,13 @@ def sweep_of_one(transcript: Transcript, seq: int) -> int:
         return 0
     alone = [at for at, sweep in rewrites.sweeps.items() if sweep.masked == (seq,)]
     return max(filter(transcript.can_undo, alone), default=0)
+
+
+def summaries_of_block(transcript: Transcript, seq: int) -> tuple[int, ...]:
+    """Return the summaries that stand as one message with a summary: that one, or all observations."""
+    covers = transcript.window.covers
+    observed = tuple(cover.seq for cover in covers if isinstance(cover.event, ObservationsMade))
+    return observed if seq in observed else (seq,)
 
 
 def last_change(transcript: Transcript) -> int:

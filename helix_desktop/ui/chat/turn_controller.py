@@ -47,6 +47,7 @@ from helix_desktop.ui.chat.composer.strips import (
 from helix_desktop.ui.chat.composer_controller import ComposerController, runs_demo_calls
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.focus import BY_KEYBOARD
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import (
     RUNNING_AGENT,
@@ -263,6 +264,8 @@ class TurnController(QObject):
             return
         reply = _reply(answer, ask.offered_rules[offer])
         conversation.decide(call_id, reply)
+        if not self._page.window().testAttribute(BY_KEYBOARD):  # the mouse took it to a card that goes away
+            self._page.composer.editor.setFocus()
         if reply.rule is not None:
             self._say_rule_saved(reply.rule)
 

@@ -457,6 +457,7 @@ class Inspector(Themed, QWidget):
         show_text(self.count, state.count_text)
 
     def _scroll_to_current(self, current: QModelIndex) -> None:
-        if current.isValid() and self.requests.hasFocus():
+        is_by_mouse = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton  # rows stay under it
+        if current.isValid() and self.requests.hasFocus() and not is_by_mouse:
             center = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(center.x(), center.y(), 0, 60)

@@ -668,7 +668,7 @@ _SHORTEST_LINE = 4.0  # pixels between two phases
 
 
 def running_text() -> str:
-    return tr("Summarizing older messages")
+    return tr("Summarizing older messages for the next compaction")
 
 
 def phase_text(phase: Phase) -> str:

@@ -488,10 +488,15 @@ class ChangeCard(Rewrite, frozen=True):
     @property
     def title(self) -> str:
         """What became of older messages, and of outputs, in a few words each."""
-        summaries = [part.title for part in self.parts if not isinstance(part, SweepCard)]
+        summaries = [part for part in self.parts if not isinstance(part, SweepCard)]
+        events = [part.facts.event if isinstance(part, PlacedCard) else part.event for part in summaries]
+        ranges = sorted(
+            (event.after, event.upto, part.title) for event, part in zip(events, summaries, strict=True)
+        )
         sweeps = [part.counts for part in self.parts if isinstance(part, SweepCard)]
         counts = map(sum, zip(*sweeps, strict=True))
-        return dotted(dict.fromkeys((*reversed(summaries), masked_contents_text(*counts) if sweeps else "")))
+        contents = masked_contents_text(*counts) if sweeps else ""
+        return dotted(dict.fromkeys((*(title for *_, title in ranges), contents)))
 
     @property
     def size_text(self) -> str:

@@ -199,7 +199,7 @@ class SessionJobs(QObject):
         elif work.action is None:
             composer.show_work(work.text, tr("Choosing what to send…"))
         else:
-            words = work.text, running_text(), tr("Summarizing…")
+            words = work.text, running_text(), tr("Summarizing older messages"), tr("Summarizing…")
             composer.show_work(*words, why=work.action.effect, end=work.action.run)
 
     def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.log.undo_targets import sweep_of_one
+from helix_desktop.context.log.undo_targets import summaries_of_block, sweep_of_one
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION, compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
@@ -365,9 +365,8 @@ class InspectorPresenter(WindowPart):
         return window.pin(row.seq)
 
     async def _bring_back(self, conversation: Conversation, row: WindowRow) -> None:
-        """Undo what compacted the messages that a row stands for; one of observations is for all of them."""
-        rewrites = conversation.session.transcript.rewrites
-        seqs = tuple(rewrites.placed_observations) if row.seq in rewrites.observations else (row.seq,)
+        """Undo what compacted the messages that a row stands for."""
+        seqs = summaries_of_block(conversation.session.transcript, row.seq)
         self._session.perform(intents.Undo(seqs))
 
     @handles(ChooseForm)

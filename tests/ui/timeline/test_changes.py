@@ -39,7 +39,7 @@ _STEPS = (Step(10, 1, 1, NOW_MS), Step(20, 1, 2, NOW_MS))
 
 _KEY = ("change", 12)
 
-_TITLE = "Compacted turns 1–9 · Compacted turns 1–46 · Cached 3 outputs"
+_TITLE = "Compacted turns 1–46 · Compacted turns 1–9 · Cached 3 outputs"
 
 
 def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
@@ -85,7 +85,7 @@ def test_one_request_is_one_row_with_one_undo(pane: Timeline) -> None:
     press(pane, _KEY, "unfold")
     assert not any(has(pane, seq, "undo") for seq in shown_seqs(pane))
     press(pane, _KEY, "unfold")
-    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k"
+    assert row.accessible_name == f"{_TITLE} · Context: 15k → 9.9k · to save tokens"
     assert shown_seqs(pane) == []
     assert intents_of(pane, lambda: press(pane, _KEY, "undo")) == [Undo((16, 14, 12))]
 
@@ -188,7 +188,7 @@ def test_each_request_has_its_own_row() -> None:
     alone, merged, first = merge_changes(cards, _STEPS)
     assert (alone, first) == (cards[0], cards[-1])
     assert isinstance(merged, ChangeCard)
-    assert merged.title.startswith("Compacted turns 1–9")
+    assert merged.title.startswith("Compacted turns 1–46")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.undo_targets import summaries_of_block
 from helix_desktop.context.policy_numbers import FORM, ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.summaries.summary_names import compacted_turns
@@ -553,7 +554,7 @@ def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["to save tokens", "", "by you"]) == "by you"
     assert reasons_text(["to save tokens", "no room for the answer"]) == "no room for the answer"
     assert reasons_text(["by you", "no room for the answer"]) == "no room for the answer"
-    assert reasons_text(["", "to save tokens"]) == ""
+    assert reasons_text(["", "to save tokens"]) == "to save tokens"
 
 
 FACTS = ObservationsPlaced(78, PlacementReason.THRESHOLD, 2_612, threshold=0.38)
@@ -600,7 +601,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Caches tool outputs and compacts messages when that saves tokens, at {at} at the latest.",
+            "Helix caches tool outputs and compacts messages when that saves tokens, at {at} at the latest.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -636,7 +637,10 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Caches tool outputs and compacts messages when that saves tokens, at 85 % at the latest."
+    assert (
+        room
+        == "Helix caches tool outputs and compacts messages when that saves tokens, at 85 % at the latest."
+    )
     assert "compacted messages a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
@@ -662,8 +666,8 @@ def test_the_threshold_is_the_number_of_the_policy_unless_the_answer_needs_the_r
     assert threshold_text(ContextPolicy(), CompactionTrigger(kind, 0, limit)) == text
 
 
-def test_summaries_that_stand_as_one_are_left_out_under_the_name_of_all() -> None:
-    """The panel calls them Compacted turns 1–2; the first alone was named."""
+def test_summaries_that_stand_as_one_are_left_out_and_undone_as_one() -> None:
+    """The panel calls them Compacted turns 1–2; the first alone was named, and undone."""
     events: list[Event] = [
         UserSpoke("One.", 3),
         AssistantSpoke("Done.", "lab/m", 2),
@@ -679,6 +683,8 @@ def test_summaries_that_stand_as_one_are_left_out_under_the_name_of_all() -> Non
         assert (
             excluded_text(Excluded(targets, "", 0, "", 9), transcript) == f"You left out “Compacted {name}”"
         )
+    assert summaries_of_block(transcript, 6) == summaries_of_block(transcript, 8) == (6, 8)
+    assert summaries_of_block(transcript, 4) == (4,)
 
 
 def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:

@@ -61,6 +61,7 @@ from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
+    ObservationsMade,
     ObservationsPlaced,
 )
 from helix_desktop.domain.file_history.changes import RevertDirections
@@ -127,6 +128,7 @@ class _Group(msgspec.Struct, eq=False):
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
     handover: tuple[str, ...] = ()  # what it did and why: stands for all others
+    summaries: dict[str, tuple[int, int]] = {}  # with their ranges
     changes: dict[str, int] = {}  # with what each freed
     reasons: dict[str, None] = {}
     before: int = 0
@@ -136,8 +138,9 @@ class _Group(msgspec.Struct, eq=False):
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside later ones (`around`) nothing is offered."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
-        by_size = sorted(self.changes, key=lambda words: (words[:1].islower(), -self.changes[words]))
-        words = self.handover if self.handover_seq else (*by_size, reasons_text(self.reasons))
+        others = sorted(self.changes.keys() - self.summaries.keys(), key=lambda words: -self.changes[words])
+        changes = *sorted(self.summaries, key=lambda words: self.summaries[words]), *others
+        words = self.handover if self.handover_seq else (*changes, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
@@ -195,6 +198,9 @@ class ContextLines:
             group.text = handover_text(event, transcript) if event.origin else ""
             is_refused = bool(event.refused) and not recorded_writer(event.model)
             group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
+        made = transcript.rewrites.placements.get(seq) if isinstance(event, ObservationsPlaced) else event
+        if freed and isinstance(made, FoldMade | ObservationsMade):
+            group.summaries[change] = made.after, made.upto
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
             group.reasons |= {reason: None} if reason and not is_attached else {}

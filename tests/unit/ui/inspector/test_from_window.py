@@ -304,7 +304,7 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert name in " ".join(item.event.target.split())
 
 
-@pytest.mark.parametrize(("words", "state"), [(20, "Also in context"), (500, "Cached")])
+@pytest.mark.parametrize(("words", "state"), [(20, "In context elsewhere"), (500, "Cached")])
 def test_a_cached_output_whose_content_was_recalled_whole_says_so(words: int, state: str) -> None:
     simulator = build_history(0)
     simulator.send_message("Read it.")

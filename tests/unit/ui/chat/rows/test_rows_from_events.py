@@ -703,7 +703,7 @@ def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
     simulator.record(SweepMade(tuple(others), 9_000, SweepReason.BATCH))
     mine, own = _context_lines(simulator)[-2:]
     assert mine.endswith("outputs cached · by you")
-    assert own.endswith("outputs cached")
+    assert own.endswith("outputs cached · to save tokens")
     steps = read_steps(simulator.log)
     cards = merge_changes(build_cards(simulator.log, simulator.transcript), steps)
     assert [len(card.event.masked) for card in cards if isinstance(card, SweepCard)][:2] == [4, 1]
