@@ -1,8 +1,8 @@
 """Notices: what happened, why, and what can be done about it, over the page that is on screen.
 
 `notify(Notice(...))` shows one. A notice carries what its buttons do, and what ends it. It lies over the top
-of the page, or its bottom if the mouse is at the top, and moves nothing; after a while it folds into a
-button of the top bar, or goes if it is brief.
+of the chat, over the bottom of other pages, and moves nothing; after a while it folds into a button of the
+top bar, or goes if it is brief.
 """
 
 from __future__ import annotations

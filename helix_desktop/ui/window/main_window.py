@@ -83,7 +83,7 @@ _SECOND_ESC_MS = 2_500
 _LAYOUT_PAUSE_MS = 800
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
-_NEAR_PX = 24  # below a notice, where it would come too near to the mouse
+_NEAR_PX = 24  # above a notice, where it would come too near to the mouse
 
 
 class OpeningPage(QWidget):
@@ -466,9 +466,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             self.settings_left.emit()
 
     def _place_news(self, page: str) -> None:
-        """Keep jobs and waiting sessions off a toolbar or a chart that a page begins with.
+        """Keep jobs, waiting sessions and notices off a toolbar or a chart that a page begins with.
 
-        Notices come at the top, unless the mouse is there, where the user may be about to click once more.
+        A notice comes at the top there if the mouse is at the bottom: the user may be about to click again.
         """
         is_text = page in ("chat", "settings")
         top, bottom = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
@@ -478,8 +478,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._body.addWidget(self.waiting_sessions, line, 1, edge)
         mouse = self._center.mapFromGlobal(QCursor.pos())
         high = self.notices.heightForWidth(self._center.width()) + _NEAR_PX
-        is_high = self._center.rect().contains(mouse) and mouse.y() < high
-        notices_edge = bottom if is_high and not is_text else top
+        is_low = self._center.rect().contains(mouse) and mouse.y() > self._center.height() - high
+        notices_edge = top if is_text or is_low else bottom
         self._body.addWidget(self.notices, 1, 0, 1, 2, Qt.AlignmentFlag.AlignHCenter | notices_edge)
 
     def focus_page(self, name: str) -> None:
