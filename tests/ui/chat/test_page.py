@@ -188,6 +188,9 @@ def test_the_newest_list_of_the_turn_that_runs_stands_above_the_message(qtbot: Q
     page.model.append(write("t2", "pending", "pending", state="failed"))
     assert (panel.isVisible(), [item.status for item in panel.items]) == (True, ["done", "in_progress"])
     assert [line.text for line in panel.findChildren(TextLine)] == ["step 0", "step 1"]
+    two_lines = panel.frame.height()
+    page.model.append(write("t3", "done", "in_progress", "pending", "pending"))
+    assert panel.frame.height() > 1.7 * two_lines, "a list that changes in sight has room for all lines"
     page.model.append(UserRow(row_key("u1"), "And now?"))
     assert not panel.isVisible()
     panel.set_running(False)

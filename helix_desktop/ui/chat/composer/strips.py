@@ -372,7 +372,9 @@ class TodoPanel(QWidget):
             words.setAccessibleName(spoken[item.status])
             icon_name, color = _ICONS[item.status]
             icon = IconLabel(icon_name, color_token=color)
-            self._list.addWidget(pane(row(icon, words, gap=10, stretch=1)))
+            line = pane(row(icon, words, gap=10, stretch=1))
+            self._list.addWidget(line)
+            line.show()  # in a list that is in sight, Qt counts it into the height only then
         height = self._list.sizeHint().height()
         overflows = height > _MAX_LIST_PX
         self.frame.setFocusPolicy(Qt.FocusPolicy.StrongFocus if overflows else Qt.FocusPolicy.NoFocus)
