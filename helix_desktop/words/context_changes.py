@@ -116,9 +116,9 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
             name = _output_name(seq, transcript)
         case (HandoverMade() | ObservationsPlaced() | FoldMade()) as summary:
             title, placements = summary_title(summary, transcript), transcript.rewrites.placements
-            if len(event.targets) > 1:  # several stand as one
-                first, last = placements[seq], placements[event.targets[-1]]
-                title = translate(summary_name(transcript, first.after, last.upto))
+            placed = [placements[target] for target in event.targets if target in placements]
+            if len(placed) > 1:  # several stand as one
+                title = translate(summary_name(transcript, placed[0].after, placed[-1].upto))
             name = tr("“{summary}”", summary=title)
         case _:
             name = tr("instructions")

@@ -679,7 +679,8 @@ def test_summaries_that_stand_as_one_are_left_out_and_undone_as_one() -> None:
         ObservationsPlaced(7, PlacementReason.REWRITE, 450),
     ]
     transcript = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
-    for targets, name in (((6, 8), "turns 1–2"), ((6,), "turn 1"), ((8,), "turn 2")):
+    names = {(6, 8): "turns 1–2", (6,): "turn 1", (8,): "turn 2", (6, 9): "turn 1"}  # 9 is damaged
+    for targets, name in names.items():
         assert (
             excluded_text(Excluded(targets, "", 0, "", 9), transcript) == f"You left out “Compacted {name}”"
         )
