@@ -42,8 +42,8 @@ tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
 _INTAKE = "intake"
-_BY_ITSELF = {*_JOB_IDS.values(), _INTAKE}
-"""What a model does that nobody asked for: it stands beside the message, and covers nothing."""
+_BESIDE_MESSAGE = {*_JOB_IDS.values(), _INTAKE}
+"""What a model does to the context, mostly by itself: it stands beside the message, and covers nothing."""
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
 _CALLS, _FIRST_COPY = "calls", "first_copy"  # groups of lines
@@ -110,7 +110,7 @@ class BackgroundJobs:
         for what, progress in self._compactions.items():
             if progress.phase != "idle":
                 words = " · ".join(filter(None, (running_text(), _estimate_of(progress))))
-                why = tr("A model summarizes older messages for the next compaction. Stop changes nothing.")
+                why = tr("A model summarizes older messages for a compaction. Stop changes nothing.")
                 stop_it = JobAction("stop", stops[what], why)
                 rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
         rows += self._subagent_rows(conversation)
@@ -191,8 +191,8 @@ class SessionJobs(QObject):
             timeline.set_running(jobs.card)
         conversation = self._session.find_conversation()
         rows = jobs.rows(conversation, self._session.start) if conversation else []
-        self._jobs.show_jobs([row for row in rows if row.id not in _BY_ITSELF])
-        work, composer = next((row for row in rows if row.id in _BY_ITSELF), None), self._composer
+        self._jobs.show_jobs([row for row in rows if row.id not in _BESIDE_MESSAGE])
+        work, composer = next((row for row in rows if row.id in _BESIDE_MESSAGE), None), self._composer
         if work is None:
             result = tr("Summary prepared for the next compaction"), tr("Summary prepared")
             composer.show_work(*(result if self._result_timer.isActive() else ()))
