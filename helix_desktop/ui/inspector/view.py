@@ -435,7 +435,7 @@ class Inspector(Themed, QWidget):
         return pane(column(used, self.bar, self.until, self._help, margins=_SIDES, gap=5))
 
     def _request(self) -> QWidget:
-        show_request = PushButton(tr("Show"), "link", name="show_request")
+        show_request = PushButton(tr("Show text"), "link", name="show_request")
         show_request.setAccessibleName(tr("Show the next request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("Next request"), 13, 600)

@@ -52,7 +52,7 @@ def source_text(place: int, count: int) -> str:
     """Return what the link to one of the messages says that a sentence comes from."""
     if count == 1:
         return tr("Source")
-    return tr("Sources: {number}", number=place) if place == 1 else str(place)
+    return tr("Source {number}", number=place)
 
 
 class BulletView(Themed, QWidget):

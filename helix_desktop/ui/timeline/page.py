@@ -273,7 +273,7 @@ class Timeline(Themed, QWidget):
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        self.handovers_button = PushButton(tr("Summaries…"), "link", name="handovers")
+        self.handovers_button = PushButton(tr("Edit summaries…"), "link", name="handovers")
         self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
         actions = [self.now_button, self.handovers_button]
         self._meaning = SelectableText("", 12, "muted")

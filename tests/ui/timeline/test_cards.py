@@ -261,7 +261,7 @@ def test_a_prepared_summary_is_read_edited_and_started_from_and_there_is_nothing
     press(pane, 431, "fold:details")
     said = words(pane, 431)
     assert said.index("Current Issues") < said.index("TODO Items") < said.index("Read 5.4k tokens")
-    sources = ("No source", "Source", "Sources: 1", "2", "3", "4")
+    sources = ("No source", "Source", *(f"Source {number}" for number in range(1, 5)))
     assert [text for text in pills(pane, 431) if text not in sources] == [
         "For the next compaction",
         "acme/swift",
