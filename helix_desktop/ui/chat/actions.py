@@ -10,6 +10,7 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.question import QuestionReply
+from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     Intent,
@@ -101,10 +102,10 @@ class FocusField(ListAction, frozen=True):  # give the keyboard to a widget in t
     name: str
 
 # What rows want of the session: cards that wait, what cards read, calls, the context, and branches.
-class Decide(Intent, frozen=True):  # whether a call may run; `offer` is the rule that a lasting answer saves
+class Decide(Intent, frozen=True):  # whether a call may run; `rule` is the one shown, which `always` saves
     call_id: str
     answer: ApprovalAnswer
-    offer: int = 0
+    rule: PermissionRule | None = None
 class AllowAllOnce(Intent, frozen=True):
     call_ids: tuple[str, ...]
 class AnswerQuestion(Intent, frozen=True):  # of a call, or skip it; `has_message`: what is typed is in it

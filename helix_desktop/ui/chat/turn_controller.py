@@ -248,11 +248,11 @@ class TurnController(QObject):
     @handles(AllowAllOnce)
     def allow_all_once(self, call_ids: tuple[str, ...]) -> None:
         for call_id in call_ids:
-            self.decide(call_id, "once", 0)
+            self.decide(call_id, "once", None)
 
     @handles(Decide)
-    def decide(self, call_id: str, answer: ApprovalAnswer, offer: int) -> None:
-        """Answer whether a call may run; a lasting answer saves the rule that was offered.
+    def decide(self, call_id: str, answer: ApprovalAnswer, rule: PermissionRule | None) -> None:
+        """Answer whether a call may run; a lasting answer saves the rule that was shown, by itself the first.
 
         What is typed is the reason of a denial.
         """
@@ -262,7 +262,7 @@ class TurnController(QObject):
             return
         if answer == "deny" and self._composer.deny_with_message(call_id):
             return
-        reply = _reply(answer, ask.offered_rules[offer])
+        reply = _reply(answer, rule or ask.offered_rules[0])
         conversation.decide(call_id, reply)
         if not self._page.window().testAttribute(BY_KEYBOARD):  # the mouse took it to a card that goes away
             self._page.composer.editor.setFocus()

@@ -337,7 +337,8 @@ class WindowRig:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
         approval_row = self.rows(ApprovalRow)[0]
-        self.perform(Decide(approval_row.key.call_id, decision, rule_index))
+        rule = approval_row.request.offered_rules[rule_index]
+        self.perform(Decide(approval_row.key.call_id, decision, rule))
         await until(
             lambda: approval_row.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone"
         )

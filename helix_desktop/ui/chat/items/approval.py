@@ -333,7 +333,7 @@ class ApprovalItem(RowItem):
             if row.is_rule_confined:
                 saved = tr("Saves a rule: {rule}, in the sandbox", rule=rule)
             label = tr("Always allow {command} in this workspace", command=escape_command(always))
-            action = Decide(row.key.call_id, "always", number)
+            action = Decide(row.key.call_id, "always", row.request.offered_rules[number])
             buttons.append(push_button("decide:always", action, label, tip=saved, high=30))
         icon = "chevron-up" if "more" in self._expanded else "chevron-down"
         more = tr("More", "about a request for approval")

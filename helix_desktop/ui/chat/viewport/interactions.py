@@ -266,19 +266,19 @@ def fill_rule_menu(menu: QMenu, row: ApprovalRow, decide: Callable[[Decide], obj
     if row.is_rule_confined:
         menu.addAction(tr("“Allow” holds in the sandbox only, “Never allow” everywhere")).setEnabled(False)
         menu.addSeparator()
-    for number, offer in enumerate(row.offers):
-        rule = escape_command(offer)
-        line = ellipsize(" ".join(rule.split()), _RULE_CHARS).replace("&", "&&")
+    for number, (rule, offer) in enumerate(zip(row.request.offered_rules, row.offers, strict=True)):
+        shown_rule = escape_command(offer)
+        line = ellipsize(" ".join(shown_rule.split()), _RULE_CHARS).replace("&", "&&")
         answers = menu.addMenu(line) if len(row.offers) > 1 else menu
         heading = answers.menuAction() if answers is not menu else menu.addAction(line)
-        heading.setToolTip(plain_tooltip(rule))
+        heading.setToolTip(plain_tooltip(shown_rule))
         heading.setEnabled(answers is not menu)
         for answer, label in _ANSWERS.items():
             if row.request.lasting_refusal and answer != "never":
                 continue
             action = answers.addAction(translate(label))
             action.setObjectName(f"{answer}:{number}")
-            action.triggered.connect(partial(decide, Decide(row.key.call_id, answer, number)))
+            action.triggered.connect(partial(decide, Decide(row.key.call_id, answer, rule)))
 
 
 class MenuEntry(NamedTuple):

@@ -309,7 +309,7 @@ def test_a_button_saves_the_rule_that_its_tooltip_says(
     assert row.is_rule_confined, "the label says where they allow"
     if label == "“npm test”":
         assert [area.action for area in item.hit_areas if area.name == "decide:always"] == [
-            Decide("p", "always", 1)
+            Decide("p", "always", row.request.offered_rules[1])
         ]
         assert row.offers[1] == rule
 

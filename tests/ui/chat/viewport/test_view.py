@@ -289,7 +289,8 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(view: ChatView) -> Non
     assert not rule.isEnabled()
     for answer in answers:
         answer.trigger()
-    assert decided == [Decide("p", "session"), Decide("p", "always"), Decide("p", "never")]
+    first = row.request.offered_rules[0]
+    assert decided == [Decide("p", answer, first) for answer in ("session", "always", "never")]
     decided.clear()
     view.chat_viewport.model.reset([replace(row, request=replace(row.request, suggested_rules=rules))])
     _click(view, "p", "open:more")
@@ -299,7 +300,8 @@ def test_a_rule_is_saved_from_a_menu_that_moves_no_button(view: ChatView) -> Non
         other for other in menu.findChildren(QMenu) if other.title() == "Run commands like: git log *"
     )
     second.actions()[1].trigger()
-    assert decided == [Decide("p", "always", 1)]
+    shown = replace(row.request, suggested_rules=rules).offered_rules[1]
+    assert decided == [Decide("p", "always", shown)], "the rule that was seen, whatever is offered by now"
 
 
 def test_copy_button_copies_the_code_verbatim(view: ChatView) -> None:
