@@ -215,7 +215,7 @@ def missing_facts_text(coverage: Sequence[SummaryCoverage]) -> str:
 _LABELS: Mapping[FactKind, str] = {
     "instructions": "The user wrote or decided",
     "tasks": "Left to do on the todo list",
-    "conclusions": "The agent concluded",
+    "conclusions": "The agent concluded then",  # entries after it may have changed that
     "files": "Files",
     "commands": "Commands",
     "hashes": "Sentences with hashes",

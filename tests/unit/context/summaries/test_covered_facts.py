@@ -161,7 +161,7 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
     )
     assert listed("") == [second, first]
     text = missing_facts_text(check_covered_facts(facts, "", 900))
-    assert f"- The agent concluded, newest first: {second} [e10]; {first} [e5]" in text
+    assert f"- The agent concluded then, newest first: {second} [e10]; {first} [e5]" in text
     assert listed("- In line 851 Broker.getMessage adds to the count again") == [second]
     assert listed("- `NamesrvStartup` sets useT…") == [second, first]
     assert listed("- `NamesrvStartup` does not set it") == [first]
