@@ -4,8 +4,7 @@ Errors and results are reported by test runners, compilers, build tools and trac
 report: a passed test called `test_error_handling`, a package `errors`, `0 failed`.
 
 They stand in markers, notes, index lines and the Outputs page, so that nobody has to open a content to
-know what is in it: source by its definitions, a command by its last informative line, a search by its hits,
-JSON by its keys.
+know what is in it: source by its definitions, a command by its last informative line, JSON by its keys.
 """
 
 from __future__ import annotations
@@ -223,7 +222,6 @@ _DEFINITION_CHARS = 400  # of a line, in which it defines something or does not
 _LEAST_DEFINED = 3  # names from which on a text is source, or a file of constants
 _RUN_REPORT = re.compile(r"^(?:Traceback \(most recent call|E {3}|={3,} |FAILED |panic: )", re.MULTILINE)
 _HEADING = re.compile(r"^#{1,4}\s+(?P<name>\S.*)")
-_HIT = re.compile(r"^(?P<path>[^\s:][^:\n]*[./][^:\n]*?)[:-]\d+[:-]")
 _FOUND = re.compile(
     r"\b(?P<count>\d[\d,]{0,12}|[Nn]o) "
     r"(?P<what>(?:occurrence|match|reference|usage|call|definition|symbol|result)e?[rs]*)\b"
@@ -332,9 +330,7 @@ def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
     match kind:
         case "command":
             return _json_of_command(text) or _last_informative_line(text, failed)
-        case "search":
-            return _hits(text) or _first_informative_line(text)
-        case "list":
+        case "search" | "list":
             return _first_informative_line(text)
         case "edit" if len(paths := _EDITED.findall(text[:_READ_CHARS])) > 1:
             return _with_paths(f"{len(paths)} files: ", paths, CAP)
@@ -456,23 +452,6 @@ def _symbol_places(text: str) -> str:
     if len(about) + len(path) + _PLACE_EXTRA > CAP:
         path = re.split(r"[/\\]", path)[-1]
     return f"{about}: {path}:{place['line']}"
-
-
-def _hits(text: str) -> str:
-    """Return how many lines a search found in how many files, and the first of these."""
-    if header := MATCHES_HEADER.match(text):
-        paths = [line for line in text[header.end() : 4 * _READ_CHARS].splitlines() if _is_group(line)]
-        return _with_paths(f"{header['count']} in {header['files']}: ", paths, CAP)
-    lines = [line for line in text[: 4 * _READ_CHARS].split("\n") if line.strip()]
-    hit_paths = [match["path"] for line in lines if (match := _HIT.match(line)) is not None]
-    files = list(dict.fromkeys(hit_paths))
-    count = f"{pluralize(len(hit_paths), 'line')} in {pluralize(len(files), 'file')}"
-    return f"{count}: {', '.join(files[:2])}" if files else ""
-
-
-def _is_group(line: str) -> bool:
-    """Return True for a file's line above its matches in a search's output."""
-    return line[:1].strip() not in ("", "[", "(", "-")
 
 
 def _with_paths(head: str, paths: list[str], cap: int) -> str:

@@ -52,12 +52,12 @@ from tests.support.tables import for_each
         (
             "search_text",
             "src/a.py:3:def f\nsrc/a.py:9:f()\nsrc/b.py:1:f()\n",
-            "3 lines in 2 files: src/a.py, src/b.py",
+            '"src/a.py:3:def f"',
         ),
         (
             "search_text",
             "3 matching lines in 2 files:\nsrc/a.py\n  3:def f\n  --\n  9:f()\nsrc/b.py\n  1:f()\n(more)\n",
-            "3 matching lines in 2 files: src/a.py, src/b.py",
+            '"3 matching lines in 2 files:"',
         ),
         ("find_files", "2 files:\nsrc/a.py\nsrc/b.py\n", '"2 files:"'),
         (
@@ -77,7 +77,7 @@ from tests.support.tables import for_each
             "5 references across 2 files: src/a.ts:10",
         ),
         ("find_references", 'No matches for "VAT" in src/a.ts:3', "No matches"),
-        ("find_references", "src/a.py:3:def f\nsrc/a.py:9:f()\n", "2 lines in 1 file: src/a.py"),
+        ("find_references", "src/a.py:3:def f\nsrc/a.py:9:f()\n", '"src/a.py:3:def f"'),
         ("read_file", "Found 5 references in 2 files\n", '"Found 5 references in 2 files"'),
         ("anything", "a \u202eb", '"a b"'),
         ("read_file", "class is all of it.\nclass Tree extends Plant {\ntype pair struct {", "Tree, pair"),
@@ -85,7 +85,7 @@ from tests.support.tables import for_each
     ],
 )
 def test_contents_are_described_by_their_kind(tool: str, text: str, about: str) -> None:
-    """Source by definitions, documents by headings, JSON by keys, searches by hits."""
+    """Source by definitions, documents by headings, JSON by keys, others by a line."""
     assert describe_output(tool, text) == about
 
 
