@@ -155,7 +155,7 @@ async def test_a_form_that_does_not_fit_the_window_is_refused_with_numbers() -> 
     """How much it takes, how much is left, what to do instead."""
     rig = await a_session(info=ModelInfo("test", "main", window=1_400, reserve=200))
     error = await refused(rig, seq_of(rig, "big"), "full")
-    assert "doesn't fit" in error.what
+    assert "isn't enough room" in error.what
     assert "1,1" in error.why
     assert error.fix
 
@@ -166,7 +166,7 @@ async def test_a_form_that_would_start_the_overflow_steps_is_refused() -> None:
     _, now = rig.conversation.window.measure()
     after = now.used + 1_204 - tokens_of(rig)
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.97))
-    assert "doesn't fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
+    assert "isn't enough room" in (await refused(rig, seq_of(rig, "big"), "full")).what
     rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
     await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
     assert shown_text(rig) == large_output("big")
