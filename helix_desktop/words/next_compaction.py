@@ -48,8 +48,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Helix caches tool outputs and compacts messages when that saves tokens, at {share} at "
-                    "the latest.",
+                    "Helix caches tool outputs and compacts messages when that saves tokens, or at {share}.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)

@@ -60,7 +60,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
     assert (
         pane.until.text()
-        == "Helix caches tool outputs and compacts messages when that saves tokens, at 85 % at the latest."
+        == "Helix caches tool outputs and compacts messages when that saves tokens, or at 85 %."
     )
     assert any("Cached outputs leave one line" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
