@@ -23,7 +23,7 @@ _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 def digest_of(data: bytes) -> str:
     """Return the SHA-256 of `data` as 64 lower-case hex digits."""
-    import hashlib  # loads OpenSSL, which the first frame needs not
+    import hashlib  # loads OpenSSL: not before the first frame
 
     return hashlib.sha256(data).hexdigest()
 

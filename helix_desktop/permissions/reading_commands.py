@@ -195,8 +195,7 @@ def reading_use(
 
 
 class AskedParts(NamedTuple):
-    """The parts of a list of commands that may do more than read, each behind its `cd`, and the list of the
-    others."""
+    """The parts of a command that may do more than read, behind their `cd`, and the list of its other parts."""
 
     commands: tuple[str, ...]
     others: str
@@ -216,7 +215,7 @@ def asked_parts(
     has_folder = any(pipeline[0].words[0].text == "cd" for pipeline in pipelines)
     if not 1 < len(pipelines) <= _MOST_PARTS or not operators <= ({"&&"} if has_folder else {"&&", ";"}):
         return None
-    folders, asked, others = list[str](), list[str](), list[str]()
+    folders, may_change, others = list[str](), list[str](), list[str]()
     for pipeline in pipelines:
         text = " | ".join(simple.source for simple in pipeline)
         in_folder = " && ".join((*folders, text))
@@ -228,13 +227,13 @@ def asked_parts(
         elif any(map(_changes_shell, pipeline)):  # then the others may do more than read
             return None
         else:
-            asked.append(in_folder)
+            may_change.append(in_folder)
     while others and others[-1] in folders:  # nothing that only reads is behind it
         others.pop()
     rest = " && ".join(others)
-    if not asked or (rest and reading_use(rest, folder, root, programs) is None):
+    if not may_change or (rest and reading_use(rest, folder, root, programs) is None):
         return None
-    return AskedParts(tuple(asked), rest)
+    return AskedParts(tuple(may_change), rest)
 
 
 def _changes_shell(simple: SimpleCommand) -> bool:

@@ -97,7 +97,7 @@ def evaluate(
 
 def may_decide(rule: PermissionRule, request: ApprovalRequest) -> bool:
     """Return True if the rule applies to the call, or to a part of it, as others may to the rest."""
-    return any(rule_applies(rule, asked) for asked in (request, *_by_part(request)))
+    return any(rule_applies(rule, part) for part in (request, *_by_part(request)))
 
 
 def _by_part(request: ApprovalRequest) -> list[ApprovalRequest]:

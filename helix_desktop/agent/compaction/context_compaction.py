@@ -231,9 +231,7 @@ class Checkpoints(BackgroundJob):
         self.require_approval(estimate)
 
 
-_MARGIN = (
-    0.05  # of a reported window: what was read since its count is counted by Helix, which may be too few
-)
+_MARGIN = 0.05  # of a reported window: what was read since is counted by Helix, maybe too low
 
 
 class ContextCompaction:

@@ -11,22 +11,22 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 _text = TextContext("Context")
 
 
-def summary_name(transcript: Transcript, after: int, upto: int, kept: int = 0) -> TranslatableText:
+def summary_name(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> TranslatableText:
     """Return what stands in place of the messages behind `after`, up to `upto`, is called: by its turns."""
-    turns = compacted_turns(transcript, after, upto, kept)
+    turns = compacted_turns(transcript, after, upto, kept_seq)
     return _text("Compacted {turns}", turns=turns) if turns else _text("Compacted messages")
 
 
-def compacted_turns(transcript: Transcript, after: int, upto: int, kept: int = 0) -> TranslatableText:
+def compacted_turns(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> TranslatableText:
     """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
 
     The name says so where model calls of the first or the last one are not among them. A message that is
-    `kept` is none of them.
+    `kept_seq` is none of them.
     """
     messages = transcript.messages
     items = messages.items
     first, last = messages.position(after), messages.position(upto) - 1
-    if first <= last and items[last].seq == kept:
+    if first <= last and items[last].seq == kept_seq:
         last -= 1
     if first > last:
         return verbatim("")

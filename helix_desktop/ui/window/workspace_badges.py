@@ -87,7 +87,7 @@ class WorkspaceRow(NamedTuple):
 
 def default_color(workspace_id: str) -> str:
     """Return the color of a workspace id, the same on every machine."""
-    import hashlib  # loads OpenSSL, which the first frame needs not
+    import hashlib  # loads OpenSSL: not before the first frame
 
     return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
 

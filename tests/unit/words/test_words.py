@@ -714,5 +714,7 @@ def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
         "turn 1 (in part)",
     ]
     assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)
-    assert compacted_turns(transcript, 0, first[3], kept=first[3]) == "turns 1–2", "its message stands yet"
-    assert compacted_turns(transcript, 0, middle[3], kept=first[3]) == "turns 1–3 (in part)"
+    assert compacted_turns(transcript, 0, first[3], kept_seq=first[3]) == "turns 1–2", (
+        "its message stands yet"
+    )
+    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "turns 1–3 (in part)"

@@ -29,7 +29,7 @@ tr = Translator("Window")
 
 def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme) -> None:
     """Paint square and initials; a workspace whose folder is missing turns gray."""
-    from PySide6.QtGui import QLinearGradient  # has a list of 180 presets, which the first frame needs not
+    from PySide6.QtGui import QLinearGradient  # makes its 168 presets: not before the first frame
 
     background = QColor(workspace.display_color())
     missing = workspace.badge == "missing"
