@@ -195,7 +195,7 @@ def reading_use(
 
 
 class AskedParts(NamedTuple):
-    """The parts of a command that may do more than read, behind their `cd`, and the list of its other parts."""
+    """The parts of a command that may do more than read, behind their `cd`, and the list of the others."""
 
     commands: tuple[str, ...]
     others: str

@@ -129,7 +129,7 @@ _OLD_STATES: dict[str, CacheState] = {
     "in_part": "in_window",
     "marker": "cached",
     "noted": "handed_over",
-    "truncated": "handed_over",
+    "left_out": "handed_over",
     "index": "handed_over",
     "stored": "elsewhere",
 }

@@ -122,6 +122,7 @@ def test_sentences_say_of_a_state_what_its_label_says() -> None:
         ("marker", "cached"),
         ("cached", "cached"),
         ("noted", "handed_over"),
+        ("left_out", "handed_over"),
         ("index", "handed_over"),
         ("handed_over", "handed_over"),
         ("stored", "elsewhere"),
