@@ -53,7 +53,7 @@ def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        contents.append(tr.plural(calls, "the arguments of %n call", "the arguments of %n calls"))
+        contents.append(tr.plural(calls, "%n text the agent wrote", "%n texts the agent wrote"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached {contents}", contents=tuple(contents))
@@ -189,7 +189,7 @@ def divider_change_text(
             items = map(transcript.messages.item, event.masked)
             if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
                 return tr("outputs cached")
-            return tr("inputs cached")
+            return tr("texts cached")
         case _:
             return summary_title(event, transcript)
 

@@ -67,7 +67,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
 }
 """The one place of these words: chat, panel, timeline, cache and command line show them."""
 REPEATED = StateWords(
-    text("In context elsewhere"),
+    _IN_CONTEXT,
     text("One line in its place; the same content is in the context elsewhere."),
 )
 """Of an output that is cached where it was, and in the context elsewhere."""

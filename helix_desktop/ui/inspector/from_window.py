@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.undo_targets import sweep_of_one
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.window.provider_cache import (
@@ -132,7 +133,13 @@ def inspector_state(
     What the provider reports belongs to the total. As it counts, `fresh` tokens at the end of the request
     are not in its cache.
     """
-    rows = window_rows(items, round(fresh / gauge.ratio))
+    room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
+    rows = tuple(
+        replace(row, room_left=room)
+        if row.whole - row.tokens > room and not sweep_of_one(transcript, row.seq)
+        else row
+        for row in window_rows(items, round(fresh / gauge.ratio))
+    )
     own_policy = transcript.session_policy
     return InspectorState(
         gauge,

@@ -87,10 +87,11 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context.
+    that isn't in the context. `room_left` is what is left until compaction, if all of the row needs more.
     """
 
     resent: int = 0
+    room_left: int | None = None
     is_heading: bool = False
 
     @property
@@ -131,6 +132,9 @@ class WindowRow(WindowItem, frozen=True):
         """Return what brings back all of what left; None if nothing did."""
         return next((action for action in self.actions if action in ("include", "send_full", "undo")), None)
 
+    def can_act(self, action: RowAction) -> bool:
+        return action != "send_full" or self.room_left is None
+
     @property
     def is_summary(self) -> bool:
         return self.kind == "handover" and not self.excluded
@@ -165,7 +169,7 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def unusual_state(self) -> str:
         """Return its state; nothing for what is sent as it is, or of which the tokens say how much is."""
-        is_usual = self.state in ("fixed", "full", "recalled")
+        is_usual = self.state in ("fixed", "full", "recalled", "repeated")
         return "" if self.is_summary or self.is_sent_in_part or is_usual else self.state_text
 
     @property
@@ -186,7 +190,11 @@ class WindowRow(WindowItem, frozen=True):
         """Return what its state means where that is unusual."""
         outdated = explain_outdated() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
-        return "\n".join(filter(None, (explained, outdated)))
+        room = ""
+        if self.room_left is not None:
+            tokens = format_tokens(self.room_left)
+            room = tr("All of it doesn't fit now: {tokens} are left until compaction.", tokens=tokens)
+        return "\n".join(filter(None, (explained, outdated, room)))
 
     @property
     def tooltip(self) -> str:
@@ -279,11 +287,10 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
         "not_read": tr("Not read"),
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
-        "repeated": translate(REPEATED.label),
     }
-    words = STATE_WORDS[_STATES.get(state, "in_window")]
+    words = REPEATED if state == "repeated" else STATE_WORDS[_STATES.get(state, "in_window")]
     label = sent.get(state) or translate(words.label)
-    return label, translate(words.tooltip) if state in _STATES else ""
+    return label, translate(words.tooltip) if words is REPEATED or state in _STATES else ""
 
 
 NEWEST_REQUESTS = 6

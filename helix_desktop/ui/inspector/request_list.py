@@ -322,7 +322,7 @@ class RequestList(ChoiceList[WindowRow]):
 
     def _trigger(self, actions: tuple[RowAction, ...], row: WindowRow) -> None:
         possible = self._actions_of(row)
-        action = next((action for action in actions if action in possible), None)
+        action = next((action for action in actions if action in possible and row.can_act(action)), None)
         if action is not None:
             perform(self, ActOnRow(action, row))
 
@@ -363,5 +363,8 @@ class RequestList(ChoiceList[WindowRow]):
             menu.add("row_text", tr("Show sent text"), ShowRowText(row), key)
         for action in self._actions_of(row):
             key = action_key(action, self._keys)
-            menu.add(f"row_{action}", action_text(action, row), ActOnRow(action, row), key)
+            can_act = row.can_act(action)
+            menu.add(
+                f"row_{action}", action_text(action, row), ActOnRow(action, row), key, is_enabled=can_act
+            )
         menu.popup(at)

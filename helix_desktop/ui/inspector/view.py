@@ -225,6 +225,7 @@ class RequestReader(QWidget):
         self._way_back_button.setVisible(window_row is not None and self._way_back is not None)
         if window_row is not None and self._way_back is not None:
             self._way_back_button.setText(action_text(self._way_back, window_row))
+            self._way_back_button.setEnabled(window_row.can_act(self._way_back))
         self._title.set_text(title)
         show_text(self._note, note)
         self._request_head.setVisible(request is not None)

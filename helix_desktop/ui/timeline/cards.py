@@ -69,7 +69,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
 
-CardFilter: TypeAlias = Literal["handovers", "compacted", "cached", "yours"]
+CardFilter: TypeAlias = Literal["compacted", "cached", "yours"]
 """What the filter shows alone: `compacted` with all `handovers`, those that were not sent too; `cached` with
 large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
 Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]

@@ -94,13 +94,11 @@ class TimelineFilterBar(HostedRow):
         self.group: CardFilter | None = None
         self._buttons: dict[CardFilter | None, PushButton] = {}
         choice = QButtonGroup(self)
-        about_handovers = tr("Summaries in six sections, also those prepared for the next compaction.")
         about_compacted = tr("Summaries that replaced older messages, or are to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
         words: dict[CardFilter | None, tuple[str, str]] = {
             None: (tr("All"), ""),
-            "handovers": (tr("Summaries"), about_handovers),
             "compacted": (translate(STATE_WORDS["folded"].label), about_compacted),
             "cached": (translate(STATE_WORDS["cached"].label), about_cached),
             "yours": (tr("By you", "timeline filter: what the user did"), about_yours),

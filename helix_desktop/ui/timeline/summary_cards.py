@@ -147,7 +147,7 @@ class HandoverCard(Rewrite, frozen=True):
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
     undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
 
-    filters, estimate = ("handovers", "compacted"), 160
+    filters, estimate = ("compacted",), 160
 
     @property
     def below(self) -> Sequence[TimelineCard]:
@@ -404,7 +404,7 @@ def _fact(card: ObservationsCard, fact: Observation, color: str) -> Box:
     pills: list[Box] = []
     if fact in card.over:
         color, tip = "faint", tr("A later sentence says that it is no longer true. It left the context.")
-        pills = [Pill(tr("Past", "fact that no longer holds"), tip=tip)]
+        pills = [Pill(tr("No longer true"), tip=tip)]
     bullet = bullet_row(Bullet(fact.text, fact.sources), color)
     bullet.grow = bullet.shrink = True
     return Row([bullet, *pills], is_at_top=True)

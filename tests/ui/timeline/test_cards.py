@@ -251,12 +251,12 @@ def test_a_branch_says_where_it_begins() -> None:
 def test_a_prepared_summary_is_read_edited_and_started_from_and_there_is_nothing_to_undo(
     qtbot: QtBot,
 ) -> None:
-    """What is open stands before what it took; among the handovers alone, as it changes nothing yet."""
+    """What is open stands before what it took; among the summaries alone, as it changes nothing yet."""
     checkpoint = checkpoint_card(2, 431, checkpoint="Compacted turns 1–10")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     assert shown_seqs(pane) == []
     pane.reveal(431)
-    assert (pane.filter_bar.group, shown_seqs(pane)) == ("handovers", [431])
+    assert (pane.filter_bar.group, shown_seqs(pane)) == ("compacted", [431])
     assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
     press(pane, 431, "fold:details")
     said = words(pane, 431)

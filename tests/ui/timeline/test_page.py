@@ -36,7 +36,6 @@ from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.cards import FailureCard, RunningCard, SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
-from helix_desktop.ui.timeline.summary_cards import HandoverCard
 from helix_desktop.ui.timeline.usage_chart import downsample, point_text
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from tests.support.galleries.panes_samples import (
@@ -338,7 +337,7 @@ def test_observations_show_facts_by_day_with_sources(pane: Timeline) -> None:
     assert any(text.startswith("Summary text") for text in words(pane, 498))
     press(pane, 498, "fold:details")
     said = words(pane, 498)
-    assert said.count("Past") == 1
+    assert said.count("No longer true") == 1
     days = [text for text in said if text.startswith("20") and len(text) == 10]
     assert len(days) == 2
     assert days == sorted(days)
@@ -424,20 +423,18 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
 
 
 def test_the_filter_narrows_and_is_cleared_for_a_jump(pane: Timeline) -> None:
-    """Only in a long timeline; each of the five chips shows some cards; a requested card is shown."""
+    """Only in a long timeline; each of the four chips shows some cards; a requested card is shown."""
     assert pane.filter_bar.isHidden()
     state = long_timeline_state()
     pane.set_state(state)
     assert pane.filter_bar.isVisible()
     chips = pane.filter_bar.findChildren(QAbstractButton)
-    assert [chip.text() for chip in chips] == ["All", "Summaries", "Compacted", "Cached", "By you"]
+    assert [chip.text() for chip in chips] == ["All", "Compacted", "Cached", "By you"]
     for chip in chips[1:]:
         chip.click()
         group = pane.filter_bar.group
         assert group is not None
         assert shown_seqs(pane) == [one.seq for one in state.cards if group in one.filters] != []
-    find_button(pane.filter_bar, "timeline-filter-handovers").click()
-    assert {type(one) for one in state.cards if one.seq in shown_seqs(pane)} == {HandoverCard}
     find_button(pane.filter_bar, "timeline-filter-compacted").click()
     assert not any(isinstance(one, UndoCard) for one in state.cards if one.seq in shown_seqs(pane))
     pane.reveal(470)

@@ -327,8 +327,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     ("outputs", "calls", "image_messages", "text"),
     [
         (1_200, 0, 0, "Cached 1,200 outputs"),
-        (0, 1, 0, "Cached the arguments of 1 call"),
-        (3, 2, 1, "Cached 3 outputs, the arguments of 2 calls and images of 1 message"),
+        (0, 1, 0, "Cached 1 text the agent wrote"),
+        (3, 2, 1, "Cached 3 outputs, 2 texts the agent wrote and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(

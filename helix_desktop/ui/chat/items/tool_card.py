@@ -563,7 +563,7 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         words.append(_Word(outcome, token, tip=call_facts(row)))
     if row.removed_at_ms:
         words.append(_Word(removed_state_text(), "warn", tip=removed_text(row)))
-    elif row.badge not in ("", "in_window", "recalled"):
+    elif row.badge not in ("", "in_window", "recalled", "repeated"):
         area, tip = ("cache" if row.digest else ""), window_state_text(row)
         words.append(_Word(badge_text(row.badge), "accent_text", area, tip))
     elif row.arguments_cached:

@@ -304,8 +304,8 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert name in " ".join(item.event.target.split())
 
 
-@pytest.mark.parametrize(("words", "state"), [(20, "In context elsewhere"), (500, "Cached")])
-def test_a_cached_output_whose_content_was_recalled_whole_says_so(words: int, state: str) -> None:
+@pytest.mark.parametrize(("words", "state"), [(20, "In context"), (500, "Cached")])
+def test_a_cached_output_whose_content_was_recalled_whole_is_in_the_context(words: int, state: str) -> None:
     simulator = build_history(0)
     simulator.send_message("Read it.")
     simulator.step("Reading.", 1)
@@ -317,7 +317,8 @@ def test_a_cached_output_whose_content_was_recalled_whole_says_so(words: int, st
     assert row.unusual_state == "Cached"
     simulator.recall(digest)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
-    assert row.unusual_state == state
+    assert row.state_text == state
+    assert row.unusual_state == ("" if state == "In context" else state)
     card = next(row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow))
     assert badge_text(card.badge) == state, "the chat says the same"
     check_panel_and_outputs_call_the_same_contents_cached(simulator)
