@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from math import log1p
 from typing import Any
@@ -127,7 +127,10 @@ _HIT = re.compile(r"  \d+:")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
 _HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
 _FEW_ALIKE = 2  # lines of one shape: the first and the last are shown
-_NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
+_NUMBERS = re.compile(r"(?<!\w)(?=[a-f]*\d)[0-9a-f]{6,}(?!\w)|\d+|0x[0-9a-f]+")  # ids in hex digits, too
+_MAX_ODD = 5  # lines that occur once among others that are alike
+_LEAST_ALIKE = 3  # times as many of these
+_PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 class _RankedLine(msgspec.Struct, frozen=True):
@@ -248,7 +251,9 @@ def _shorten(
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     shown = [line for number, line in lines.items() if number >= first]
-    what = "definitions" if is_source else "with errors or results"
+    what = "with errors or results"
+    if is_source:
+        what = f"definitions{_hidden_kinds([each for each in found if each.number >= first], lines)}"
     share = f"; {len(shown)} of {sum(number >= first for number in numbers)} {what}:" if shown else " …"
     gap, missing = _gap_text(text, len(head), end, share, lines_before)
     part = FILE_PART.match(head)
@@ -301,7 +306,8 @@ def _error_lines(
 ) -> tuple[list[_RankedLine], list[int]]:
     """Return error lines between two offsets, one of each shape, and the numbers of all.
 
-    The last that is no mention ranks first. Of a shape with several lines the first says how many there are.
+    The last that is no mention ranks first, one unlike all others as a result. Of a shape with several lines
+    the first says how many there are.
     """
     number = text.count("\n", 0, start) + 1 + lines_before
     shapes: Counter[str] = Counter()
@@ -319,10 +325,29 @@ def _error_lines(
             shapes[shape] += 1
             firsts.setdefault(shape, error_line)
     lines = [] if last is None else [msgspec.structs.replace(last, rank=-1)]
+    odd = _odd_shapes(shapes)
     for shape, first in firsts.items():
         count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
-        lines.append(msgspec.structs.replace(first, text=f"{first.text}{count}"))
+        rank = RESULT if shape in odd else first.rank
+        lines.append(msgspec.structs.replace(first, text=f"{first.text}{count}", rank=rank))
     return lines, numbers
+
+
+def _odd_shapes(shapes: Counter[str]) -> Collection[str]:
+    """Return the shapes of the few lines that occur once among many that are alike.
+
+    Lines with other names in them are alike, too: they share more than half of their words with many.
+    """
+    total = shapes.total()
+    odd = [shape for shape, count in shapes.items() if count == 1]
+    if len(odd) > _MAX_ODD:
+        words = {shape: set(_PLAIN_WORD.findall(shape)) for shape in shapes}
+        counts: Counter[str] = Counter()
+        for shape, count in shapes.items():
+            counts.update(dict.fromkeys(words[shape], count))
+        shared = {word for word, count in counts.items() if count > max(_MAX_ODD, total // 10)}
+        odd = [shape for shape in odd if 2 * len(words[shape] & shared) <= len(words[shape])]
+    return odd if len(odd) <= min(_MAX_ODD, total // (1 + _LEAST_ALIKE)) else ()
 
 
 def _definition_lines(
@@ -339,6 +364,14 @@ def _definition_lines(
         if is_definition(line)
     ]
     return lines, [line.number for line in lines]
+
+
+def _hidden_kinds(definitions: Sequence[_RankedLine], shown: Collection[int]) -> str:
+    """Return how many definitions of each kind are not shown, behind a comma; empty if all are."""
+    ranks = Counter(line.rank for line in definitions if line.number not in shown)
+    kinds = {RESULT: "at the top level", REPORT: "inside others, such as methods"}
+    hidden = [f"{ranks[rank]} {kind}" for rank, kind in kinds.items() if ranks[rank]]
+    return f", without {' and '.join(hidden)}" if hidden else ""
 
 
 def _excerpt(line: str, start: int, chars: int) -> str:

@@ -99,6 +99,19 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
         assert hidden.intersection(between).difference(shown) <= {n for n in hidden if lines[n - 1][0] == " "}
 
 
+def test_a_preview_of_source_says_which_definitions_it_leaves_out() -> None:
+    method = "    def m{n}(self, name: str) -> int:\n        return 0\n"
+    text = "\n".join(f"class C{c}:\n{''.join(method.format(n=n) for n in range(9))}" for c in range(12))
+    preview = preview_output(text, DIGEST, 200, is_source=True)
+    gap = re.search(r"; (\d+) of (\d+) definitions, without (\d+) inside others, such as methods:\]", preview)
+    assert gap is not None
+    shown, found, hidden = map(int, gap.groups())
+    assert shown + hidden == found
+    assert preview.count("class C") == text.count("class C")
+    whole = preview_output(text + "\nx = 1" * 4_000, DIGEST, 2_000, is_source=True)
+    assert re.search(r"; (\d+) of \1 definitions:\]", whole), "none is missing"
+
+
 def test_words_that_begin_like_definitions_make_no_source() -> None:
     assert not is_source("read_file", "type mismatch: a\nclass loader (x) is gone\n" + "ERROR: no disk\n" * 9)
 
@@ -186,7 +199,7 @@ def test_among_many_errors_the_last_distinct_one_is_kept() -> None:
     lines = [f"{name}: error: attempt {n} went wrong" for n in range(8) for name in names]
     lines += ["and so on"] * 400
     lines[1_700] = "PanicError: the disk is gone"
-    lines[1_500] = "warning: 0 errors so far, no failures"
+    lines[1_500] = "0 errors so far, no failures"
     preview = preview_output("\n".join(lines), DIGEST, 200)
     assert "1701: PanicError: the disk is gone" in preview.splitlines()
     assert "so far" not in preview
@@ -201,6 +214,28 @@ def test_of_lines_that_differ_in_numbers_only_the_first_says_how_many_there_are(
     assert "201: 2026-11-24T21:00 ERROR request 0 refused [5 like this]\n" in preview
     assert "\n601: 2026-11-24T21:00 ERROR request 4 refused\n" in preview
     assert "\n251: ERROR: no port 80\n" in preview
+
+
+@pytest.mark.parametrize(
+    ("repeated", "odd"),
+    [
+        ("WARN retry {n} of shard-{n} trace={hex}", ["WARN clock skew of 4.2 s against ntp.local"]),
+        ("ERROR request {hex} refused: no port", ["WARN disk full", "ERROR ledger mismatch, account 17"]),
+        ("ERROR job {name} failed: upstream timed out", ["WARN certificate expires", "ERROR disk is full"]),
+    ],
+)
+def test_lines_unlike_all_others_are_among_those_shown(repeated: str, odd: list[str]) -> None:
+    """Whatever their level, and though ids or names make each of the others another line."""
+    lines = [f"12:00:{n % 60:02} INFO request {n} served" for n in range(900)]
+    for n in range(100, 800, 15):
+        name = f"{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 15 % 10]}-worker"
+        told = repeated.format(n=n, hex=digest_of(f"{n}".encode())[:8], name=name)
+        lines[n] = f"12:00:{n % 60:02} {told}"
+    for place, line in zip((431, 652), odd, strict=False):
+        lines[place] = f"12:00:31 {line}"
+    preview = preview_output("\n".join(lines), DIGEST, 400).splitlines()
+    for place, line in zip((431, 652), odd, strict=False):
+        assert f"{place + 1}: 12:00:31 {line}" in preview
 
 
 def test_an_error_in_the_middle_of_one_long_line_is_shown() -> None:
