@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import random
 import statistics
 import time
@@ -41,6 +42,7 @@ _RULES_CHARS = 6_000  # of what the user pastes into each message of the session
 
 def main() -> list[tuple[str, float, str]]:
     """Measure processor seconds in this process: the worker of the window does the same."""
+    gc.disable()  # as in the window, which collects between events, and in the worker
     session = make_session(20, EVENTS // 2)
     log = _recorded(session)
     figures = _figures_per_change(log) + _figures_with_source(_recorded([*_with_source(session)]))

@@ -181,6 +181,7 @@ class _Approximation:
         self._room = facts.info.window / facts.ratio
         self._place_at = min(policy.observe_place_at, policy.handover_at) * self._room
         self._gauge = gauge_of(0, policy, facts.info)
+        self._hand_over_at = self._gauge.trigger.distance / facts.ratio
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
         self._window, self._ratio = self._fixed_tokens, facts.ratio
         self._count = 0  # messages so far
@@ -263,9 +264,8 @@ class _Approximation:
         if self._observed and self._window >= self._place_at:
             shared = float(self._fixed_tokens)
             self._place(seq, at)
-        waited = at - self._handed_over_at
-        is_due = self._gauge.trigger_at(self._window * self._facts.ratio).is_due
-        if is_due and waited >= policy.handover_cooldown_s * _MS:
+        is_cooled_down = at - self._handed_over_at >= policy.handover_cooldown_s * _MS
+        if self._window >= self._hand_over_at and is_cooled_down:
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)

@@ -477,7 +477,8 @@ class SessionReplay:
             run = _Run(policy, self.facts, self._counter, self._output_forms, key_words)
         self._playing = run
         try:
-            run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
+            if run.played < len(self.events):
+                run_inline(lambda: run.play(self.events, self._uses or {}, should_stop))
         except ReplayStopped:
             self._keep(policy, run)
             raise
