@@ -21,6 +21,7 @@ from helix_desktop.context.intake.output_forms import (
     LargeOutput,
     OutputSource,
     form_question,
+    max_extract_words,
     offer_full_form,
     parse_choices,
 )
@@ -160,13 +161,18 @@ class FormPrompt:
         window = project(forked, policy, frame)
         gauge = measure_usage(window, forked, policy, frame)
         available_tokens = int((gauge.handover_threshold - gauge.used) / gauge.ratio)
-        offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
+        free_tokens = available_tokens - 1
+        offers_full = offer_full_form([output.extra_tokens for output in batch], free_tokens)
+        largest = max(output.received.full_tokens for output in batch)
         text = form_question(
             self._session.prompts["intake"],
             [
                 LargeOutput(held.received.event, count_lines(held.received.text), is_offered)
                 for held, is_offered in zip(batch, offers_full, strict=True)
             ],
+            free_tokens,
+            max_extract_words(policy.preview_tokens, largest),
+            policy.intake_deadline_s,
         )
         if model is not self._session.roles.main:
             return await self._short_fork(model, window.request, text, offers_full)
@@ -367,15 +373,25 @@ class IntakeGate:
         deadline_s, models = self._session.policy.intake_deadline_s, self._session.roles.extraction_models
         took_most = decision.duration_ms * 2 > deadline_s * 1_000
         model = next((model for model in models if not self._is_slow(model)), models[0])
+        is_given_up = took_most and model.info.label == decision.model
         try:
-            if took_most and model.info.label == decision.model:
+            if is_given_up:
                 raise TimeoutError
             async with asyncio.timeout_at(deadline):
                 extract = await self._extractor.extract(source, instructions, bill, self._is_slow)
         except TimeoutError:
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
-            late = _text("The part wasn't chosen within {seconds} s.", seconds=deadline_s)
+            late = (
+                _text(
+                    "{model} took {seconds} of {limit} s to choose, so it wasn't asked for the part.",
+                    model=slow_model,
+                    seconds=decision.duration_ms // 1_000,
+                    limit=deadline_s,
+                )
+                if is_given_up
+                else _text("The part wasn't chosen within {seconds} s.", seconds=deadline_s)
+            )
             note = join_sentences(late, not_asked_again(slow_model))
             return replace(held_output.preview, chosen="timeout", intake_note=note)
         except HelixError as error:

@@ -540,10 +540,13 @@ def offer_full_form(extras: Sequence[int], max_tokens: int) -> tuple[bool, ...]:
     return tuple(offered)
 
 
-def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
+def form_question(
+    prompt: str, outputs: Sequence[LargeOutput], free_tokens: int, max_words: int, deadline_s: int
+) -> str:
     """Return the user message that asks for the forms; text from tools is quoted as data.
 
-    Lines of `prompt` about a form that no output may have are left out.
+    Lines of `prompt` about a form that no output may have are left out. Beside the previews there is room for
+    `free_tokens`; a compact form has at most `max_words`.
     """
     offered = {form for output in outputs for form in output.options}
     prompt_lines = [
@@ -552,7 +555,11 @@ def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
         if (option := _OPTION_LINE.match(line)) is None or option[1] in offered
     ]
     lines = [_output_line(number, output) for number, output in enumerate(outputs, 1)]
-    return "\n".join([FORMS_OPENING, *prompt_lines, "", "The outputs:", *lines])
+    limits = (
+        f"Limits: about {max(0, free_tokens):,} tokens are free beside the previews; a compact form has at "
+        f"most {max_words:,} words; without an answer within {deadline_s} s the previews stay."
+    )
+    return "\n".join([FORMS_OPENING, *prompt_lines, "", limits, "The outputs:", *lines])
 
 
 def _output_line(number: int, output: LargeOutput) -> str:
