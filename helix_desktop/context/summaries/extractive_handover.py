@@ -49,6 +49,7 @@ CHANGED, RAN, DONE = "Changed", "Ran", "Done"
 _EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
 _CALL_WORDS = frozenset(f"{CHANGED} Committed Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
 """What a sentence about a call says besides names and results; one of them in handovers of older versions."""
+_REVERTED = ": the user reverted "
 _PER_SECTION = 14  # bullets
 _FINDINGS = 6  # newest ones of the turn that runs
 _SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
@@ -220,10 +221,17 @@ def _reverted(ledger: Ledger) -> list[Bullet]:
     """Return what the user took back: a request that was done and is not wanted, or not like that."""
     reverted = [use for use in ledger.files.values() if use.revert is not None]
     return [
-        Bullet(f"{use.path}: the user reverted {'part of ' * use.revert.is_partial}the change", (use.seq,))
+        Bullet(f"{use.path}{_REVERTED}{'part of ' * use.revert.is_partial}the change", (use.seq,))
         for use in reverted[-_PER_SECTION:]
         if use.revert is not None
     ]
+
+
+def event_of(bullet: Bullet, reverts: Mapping[str, FileRevert]) -> int:
+    """Return the event behind which a sentence is true: of a revert its own, which is no message."""
+    path, revert, _ = bullet.text.partition(_REVERTED)
+    reverted = reverts.get(path.removeprefix("./")) if revert else None
+    return reverted.seq if reverted is not None else min(bullet.sources)
 
 
 def _issues(ledger: Ledger) -> list[Bullet]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable, Mapping, Sequence, Set
 from itertools import chain
+from operator import itemgetter
 from types import MappingProxyType
 
 import msgspec
@@ -16,7 +17,7 @@ from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND
 from helix_desktop.context.summaries.covered_facts import missing_facts_text, user_source
-from helix_desktop.context.summaries.extractive_handover import extractive_handover
+from helix_desktop.context.summaries.extractive_handover import event_of, extractive_handover
 from helix_desktop.context.summaries.handover import UNSUPPORTED, newest_texts, quote_messages, split_sources
 from helix_desktop.context.summaries.legal_ranges import closed_positions
 from helix_desktop.context.summaries.message_facts import cut_between_words
@@ -455,16 +456,18 @@ def extract_observations(
     """
     times, standing_texts = {item.seq: item.at_ms for item in items}, {fact.text for fact in standing}
     answers = {item.seq for item in items if isinstance(item.event, ToolAnswered)}
-    facts: dict[str, Observation] = {}
+    facts: dict[str, tuple[int, Observation]] = {}
     for section in extractive_handover(items, None, reverts):
         for bullet in section.bullets:
-            at_ms = max(times[seq] for seq in bullet.sources)
+            event = event_of(bullet, reverts)
+            upto = max(event, *bullet.sources)
+            at_ms = max(at for seq, at in times.items() if seq <= upto)
             kind = KINDS[section.title]
             is_of_calls = answers.issuperset(bullet.sources)
             priority = kind.priority_of_calls if is_of_calls else kind.priority
             observation = Observation(at_ms, priority, bullet.text, bullet.sources)
-            facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", observation)
-    in_order = sorted(facts.values(), key=lambda fact: min(fact.sources))
+            facts.setdefault(f"{bullet.sources} {bullet.text[-40:]}", (event, observation))
+    in_order = [fact for _, fact in sorted(facts.values(), key=itemgetter(0))]
     new = [fact for fact in in_order if fact.text not in standing_texts]
     return _each_once(new or in_order)
 

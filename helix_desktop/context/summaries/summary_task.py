@@ -40,7 +40,7 @@ _text = TextContext("Context")
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
 _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
-_SMALL = 1_000  # characters of an output that is shown whole, a marker or not: each line may be a result
+_SMALL = 1_500  # characters of an output that is shown whole, a marker or not: each line may be a result
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
 _NEW_NAMES = 600  # characters of the names that a change of a file defines
@@ -130,12 +130,12 @@ def observation_line(observation: Observation) -> TranscriptLine:
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments, note=note):
-            attached = (
-                f"({'recalled' if each.kind == 'cached' else 'attached'}: {' '.join(each.label.split())})"
+            before = " ".join([f"e{item.seq} user:", *map(escape_markers, revert_lines(note)), ""])
+            attached = "".join(
+                f" ({'recalled' if each.kind == 'cached' else 'attached'}: {' '.join(each.label.split())})"
                 for each in attachments
             )
-            along = "".join(f" {part}" for part in (*attached, *revert_lines(note)))
-            return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(along), max_chars)
+            return TranscriptLine(before, text, escape_markers(attached), max_chars)
         case AssistantSpoke(text=text, calls=calls):
             call_text = "; ".join(map(_call_text, calls))
             return TranscriptLine(
@@ -170,7 +170,8 @@ def _folded_line(item: LogItem) -> TranscriptLine:
 
 def _call_text(call: ToolCall) -> str:
     """Return a call with its arguments, of long ones head and tail, and the names that these do not show."""
-    shown = truncate_middle(call.arguments, _CALLS)
+    is_small = len(call.arguments) <= _SMALL
+    shown = truncate_middle(call.arguments, _SMALL if is_small else _CALLS)
     hidden = _new_names([name for name in _names_defined_by(call) if name not in shown])
     return f"{call.name} {shown}{hidden}"
 

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.log.file_and_mode_notes import mode_note
+from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
@@ -38,6 +39,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     Section,
 )
+from tests.support.call_log import CallLog
 from tests.support.histories import (
     SessionSimulator,
     conversation_of,
@@ -379,6 +381,27 @@ def test_refining_without_a_model(generations: list[tuple[Observation, ...]]) ->
     assert all(ranks[plain(fact.text)] == (fact.priority, fact.at) for fact in merged)
     dropped = [(-priority, at) for words, (priority, at) in ranks.items() if words not in distinct]
     assert not dropped or max(dropped) <= min((-fact.priority, fact.at) for fact in merged)
+
+
+def test_a_revert_stands_behind_what_it_reverts() -> None:
+    """The agent concluded what it did after the change, and before the user took it back."""
+    log = CallLog()
+    edit = {"path": "tide.py", "old_text": "meters", "new_text": "bars"}
+    edited = log.calls(("edit_file", edit), output="Edited tide.py: 1 replacement")
+    log.add(AssistantSpoke("`tide.py` now reads the level in bars, as the gauge reports it.", "m", 9))
+    revert = len(log.events)
+    log.add(UserSpoke("Never use bars.", 3))
+    items = [
+        REPLACE(item, event=REPLACE(item.event, target="tide.py")) if item.seq == edited else item
+        for item in log.transcript.messages.items
+    ]
+    facts = observation.extract_observations(items, reverts={"tide.py": FileRevert(revert)})
+    texts = [fact.text for fact in facts]
+    done, reverted, wish = (
+        next(place for place, text in enumerate(texts) if words in text)
+        for words in ("level in bars", "tide.py: the user reverted the change", "Never use bars")
+    )
+    assert done < reverted < wish
 
 
 def test_the_record_follows_the_window() -> None:

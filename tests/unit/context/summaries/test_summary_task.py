@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from helix_desktop.context.log.file_and_mode_notes import reverts_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.extractive_handover import extractive_handover
@@ -261,6 +262,27 @@ def test_a_record_cuts_what_was_recalled_and_no_small_output() -> None:
     assert copy.removeprefix("e4") == cached.removeprefix("e2")
     assert len(copy) < 800
     assert all(line in small for line in script.splitlines())
+
+
+def test_a_record_has_a_file_of_a_kilobyte_whole() -> None:
+    """As it was read, each line behind its number, and as it was written; of a larger one both ends."""
+    lines = [f"setting_{n} = {n * n}  # of the tide gauge" for n in range(26)]
+    for count, is_whole in ((1, True), (4, False)):
+        file = "\n".join(lines * count)
+        read = "\n".join(f"{number}: {line}" for number, line in enumerate(lines * count, 1))
+        write = ToolCall("c", "write_file", json.dumps({"path": "tide.ini", "content": file}))
+        items = [
+            LogItem(2, 0, 1, 1, AssistantSpoke("", "m", 9, (write,)), 9, 9),
+            LogItem(3, 0, 1, 1, ToolAnswered("c", "read_file", read, "d" * 64, 9, 9, 9), 9, 9),
+        ]
+        for line in transcript_lines(items, masked={3}):
+            assert all(setting in line.text for setting in lines) == is_whole
+
+
+def test_a_record_says_what_the_user_reverted_before_their_words() -> None:
+    note = reverts_note(["tide.py"], [], shown=["tide.py"])
+    (line,) = transcript_lines([LogItem(7, 0, 1, 1, UserSpoke("Take bars.", 3, note=note), 9, 9)])
+    assert line.text == "e7 user: [The user reverted the changes to tide.py.] Take bars."
 
 
 def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
