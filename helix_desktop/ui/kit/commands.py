@@ -442,7 +442,7 @@ class WindowCommands(CommandTable):
     def __init__(self, window: QWidget) -> None:
         """The window owns the actions; by their keys they are reachable in it."""
         self._actions: dict[str, QAction] = {}
-        self._met: set[Need] = set()
+        self._met = {OUTSIDE_SETTINGS}
         choices: dict[str, QActionGroup] = {}
         for name, command in self.commands.items():
             action = self._actions[name] = _CommandAction(translate(command.words), window)
@@ -453,8 +453,8 @@ class WindowCommands(CommandTable):
             if command.intent is not None:
                 action.triggered.connect(lambda _=False, intent=command.intent: perform(window, intent))
             self.set_keys(name, command.keys)
-            window.addAction(action)
         self._enable()
+        window.addActions(list(self._actions.values()))  # an action in a widget tells it of each change
         self.quit.setShortcutContext(Qt.ShortcutContext.ApplicationShortcut)  # reachable in all windows
         self.new_window.setAutoRepeat(False)  # a key that is held down opens one window, not twenty
 

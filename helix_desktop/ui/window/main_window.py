@@ -245,7 +245,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.drops = WindowDrops(self, self._main)
         fill_menu_bar(self.menuBar(), self.commands)
         self._panes.panes_shown.connect(self._show_panes)
-        self.commands.set_met(OUTSIDE_SETTINGS, True)
         self.intents.add(self)
         self.intents.add(self._panes)
         self.resize(*_FIRST_SIZE)
