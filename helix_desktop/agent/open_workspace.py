@@ -586,6 +586,12 @@ class OpenWorkspace:
         self._changed_elsewhere.add(session_id)
         self._listeners.notify(ExternalChange(), about=(session_id,))
 
+    def catch_up_changes(self, session_id: str) -> None:
+        """Record reverts that another process made for a session that is open here, in the background."""
+        conversation = self.find_open(session_id)
+        if conversation is not None:
+            conversation.changes.catch_up_in_background()
+
     @property
     def conversations(self) -> tuple[Conversation, ...]:
         return tuple(self._open.values())

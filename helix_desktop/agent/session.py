@@ -23,7 +23,13 @@ from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.cost import CostEstimate, Spending, SpendRequest, unused_calls
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import HelixError, ModelNotChosen, StoreError, StoreWriteFailed
+from helix_desktop.domain.errors import (
+    HelixError,
+    ModelNotChosen,
+    StoreError,
+    StoreLocked,
+    StoreWriteFailed,
+)
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -542,11 +548,13 @@ class Session:
                 summary = self._summary(self.transcript, used_at_ms)
                 commit = Commit(self.id, recorded, contents, recalls, summary, ends_partial_answer)
                 await self._store.commit(commit)
-            except BaseException:
+            except BaseException as error:
                 if recorded:
                     self._is_failing = True
                     self.transcript.become(before or Transcript(self.log))
                     self.publish(RequestChanged())
+                if isinstance(error, StoreLocked):  # another process writes the session: nothing has failed
+                    return error
                 raise
             self._is_failing = False
             self.log += recorded

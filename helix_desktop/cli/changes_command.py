@@ -404,8 +404,7 @@ async def _carry_out(
     choices = _choices(args.on_conflict, plan)
     undecided = [file for file in plan.files if not file.can_apply and file.path not in choices]
     does_revert = not (args.dry_run or undecided)
-    if does_revert:
-        await workspace.changes.revert(session_id, plan, choices)
+    event = await workspace.changes.revert(session_id, plan, choices) if does_revert else None
     changed = [
         file.path
         for file in plan.files
@@ -420,6 +419,8 @@ async def _carry_out(
         if does_revert:
             count = len(plan.counted_changes(choices))
             print_err(tr.plural(count, "%n file changed", "%n files changed"))
+            if changed and event is None:
+                print_err(tr("The session is open in another Helix program, which records this."))
         elif undecided:
             print_err(
                 tr(

@@ -275,6 +275,7 @@ class AppServices:
                 )
             )
             store.on_external_change(workspace.publish_external_change)
+            store.on_refused_commit(workspace.catch_up_changes)
         return workspace
 
     def _file_history(self, workspace_id: str, root: Path | None) -> WorkspaceFileHistory | None:

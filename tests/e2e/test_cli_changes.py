@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
+from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.services.app_services import AppServices
 from tests.support.cli_rig import Cli, CommandResult
 from tests.support.git_checkouts import make_checkout
@@ -55,15 +56,14 @@ async def changes(cli: Cli, *args: str) -> CommandResult:
 
 
 @asynccontextmanager
-async def open_in_window(cli: Cli, session_id: str) -> AsyncIterator[WorkspaceChanges]:
+async def open_in_window(cli: Cli, session_id: str) -> AsyncIterator[Conversation]:
     """Have the workspace and its session open in another process's place: this one."""
     services = AppServices(DataDir(cli.data), os.environ)
     try:
         record = services.registry.find_by_path(cli.project)
         assert record is not None
         workspace = await services.open_workspace(record.id)
-        await workspace.open_session(session_id)
-        yield workspace.changes
+        yield await workspace.open_session(session_id)
     finally:
         await services.close()
 
@@ -91,16 +91,24 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert files_in(tmp_path / "before") == after
 
     async with open_in_window(cli, first["session"]) as in_window:
-        reverted = await changes(cli, "revert", "--session", "last", "--json")
+        shown = asyncio.Queue[ChangesRecorded]()
+        in_window.session.on(ChangesRecorded, shown.put_nowait)
+        reverted = await changes(cli, "revert", "--session", "last")
         assert reverted.code == 0, reverted
+        assert "The session is open in another Helix program, which records this." in reverted.err
+        revert = await shown.get()
+        assert revert.source == "revert", "the window shows it by itself"
         assert files_in(cli.project) == {name: (text, False) for name, text in FILES.items()}
         assert not (cli.project / "lib").exists()
         redone = await changes(cli, "redo")
         assert redone.code == 0, redone
         assert files_in(cli.project) == after
-        *_, revert, redo = (await in_window.of_session(first["session"])).captures
-        assert (revert.is_reverted, redo.scope, redo.is_reverted) == (True, "redo", False)
-        assert revert.seq > second["seq"], "the window recorded it: it writes the session"
+        redo = await shown.get()
+        assert (redo.reverts, redo.scope) == ((revert.capture,), "redo")
+        refused = await changes(cli, "accept")
+        refused.assert_refused(3, "in use by another Helix program")
+        logs = "".join(path.read_text() for path in (cli.data / "logs").glob("*.log"))
+        assert "Traceback" not in logs, logs
 
     (cli.project / "a.txt").write_text("eins\n\n\nmine\n")
     refused = await changes(cli, "revert", "--turn", "1")

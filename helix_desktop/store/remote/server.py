@@ -329,6 +329,7 @@ class SharedStore(LevelDbStore):
     _leases: SessionLeases
     _server: StoreServer | None = None
     _external_change_listener: Callable[[str], None] | None = None
+    _refused_commit_listener: Callable[[str], None] | None = None
 
     @classmethod
     async def open(
@@ -365,6 +366,10 @@ class SharedStore(LevelDbStore):
     def on_external_change(self, listener: Callable[[str], None]) -> None:
         """Call `listener` when a client changes the session list, with the session's id; "" means any."""
         self._external_change_listener = listener
+
+    def on_refused_commit(self, listener: Callable[[str], None]) -> None:
+        """Call `listener` with the id of a session that a client wanted to write and may not."""
+        self._refused_commit_listener = listener
 
     async def commit(self, commit: Commit) -> None:
         """Store as LevelDbStore does. Raise StoreLocked while another process writes the session."""
@@ -404,7 +409,12 @@ class SharedStore(LevelDbStore):
         self, client: object, method: RpcMethod[..., Any], args: tuple[Any, ...], on_progress: OnProgress
     ) -> Any:
         """Run a client's request. Raise what the method raises; StoreLocked for another's session."""
-        result = await self._run_method(client, method, args, on_progress)
+        try:
+            result = await self._run_method(client, method, args, on_progress)
+        except StoreLocked:
+            if method is COMMIT and self._refused_commit_listener is not None:
+                self._refused_commit_listener(args[0].session_id)
+            raise
         if self._external_change_listener is not None:
             if method is COMMIT and args[0].changes_session:
                 self._external_change_listener(args[0].session_id)

@@ -83,7 +83,15 @@ class WorkspaceController(WindowPart):
             self._listen(workspace)
         git = self._services.git
         git.listen(lambda _: sidebar.show_workspaces())
-        window.activated.connect(lambda: [*map(git.refresh, self._services.open_workspaces)])
+        window.activated.connect(self._catch_up)
+
+    def _catch_up(self) -> None:
+        """Show what other programs did while another window had the focus."""
+        for workspace_id in self._services.open_workspaces:
+            self._services.git.refresh(workspace_id)
+        conversation = self._session.find_conversation()
+        if conversation is not None:
+            conversation.changes.catch_up_in_background()
 
     async def restore_last(
         self, path: Path | None = None, sample: bool = False, place: ShownSession = NO_SESSION
