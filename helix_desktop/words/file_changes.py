@@ -320,7 +320,7 @@ _PROBLEMS: dict[RevertProblem, TranslatableText] = {
     "busy": text("A command that may change it is running."),
 }
 _STATUSES: dict[RevertStatus, TranslatableText] = {
-    "conflict": text("Changed since, in conflict"),
+    "conflict": text("Changed since in the same lines"),
     "merge": text("Changed since in other lines"),
     "blocked": text("Can't be reverted"),
     "ready": text("Ready"),

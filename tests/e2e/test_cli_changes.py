@@ -113,7 +113,7 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     (cli.project / "a.txt").write_text("eins\n\n\nmine\n")
     refused = await changes(cli, "revert", "--turn", "1")
     assert refused.code == 1
-    assert "a.txt: Changed since, in conflict" in refused.out.decode()
+    assert "a.txt: Changed since in the same lines" in refused.out.decode()
     assert not (cli.project / "b.txt").exists()
     result = await changes(cli, "revert", "--turn", "1", "--on-conflict", "present")
     assert result.code == 0, result

@@ -81,10 +81,13 @@ _THUMBNAIL_RADIUS = 5.0
 
 
 def _cut_path(metrics: QFontMetricsF, path: str, room: float) -> str:
-    """Return a path cut to a width in pixels: folders leave from the left, then the middle of its name."""
+    """Return a path cut to a width in pixels: folders leave from the left, then the middle of its name.
+
+    A name of several words, as a command, is known by its beginning.
+    """
     if metrics.horizontalAdvance(path) <= room:
         return path
-    folders = path.replace("\\", "/").split("/")
+    folders = [path] if " " in path.partition("/")[0] else path.replace("\\", "/").split("/")
     shorter = ("…/" + "/".join(folders[at:]) for at in range(1, len(folders)))
     fits = next((text for text in shorter if metrics.horizontalAdvance(text) <= room), "")
     return fits or metrics.elidedText(folders[-1] or path, Qt.TextElideMode.ElideMiddle, room)

@@ -439,7 +439,7 @@ class _FoldedButton(PushButton):
     def show_notices(self, notices: list[Notice]) -> None:
         levels, former = {notice.level for notice in notices}, self._level
         self._level = next((level for level in _ICONS if level in levels), "info")
-        self.setText(str(len(notices)) if notices else "")
+        self.setText(tr.plural(len(notices), "%n notice", "%n notices") if notices else "")
         words = tr.plural(len(notices), "Show %n notice", "Show %n notices")
         self.setToolTip(plain_tooltip("\n".join((words, *(notice.what for notice in notices)))))
         self.setAccessibleName(words)

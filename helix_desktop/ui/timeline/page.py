@@ -306,7 +306,8 @@ class Timeline(Themed, QWidget):
         has_summary = any(isinstance(card, HandoverCard) for card in state.cards)
         self.handovers_button.setVisible(step is None and has_summary)
         self.now_button.setVisible(step is not None)
-        texts = ("", "", tr("Drag the circle to see earlier requests") if state.steps else "")
+        drag = tr("Drag the circle to see earlier requests")
+        texts = (tr("Context over time"), "", drag if state.steps else "")
         if step is not None:
             used = about_tokens(step, format_tokens(step.tokens))
             answered = next((point.used for point in state.points if point.seq == step.seq), 0)

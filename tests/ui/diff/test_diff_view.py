@@ -92,7 +92,7 @@ def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(
     QTest.keyClick(view.text, Qt.Key.Key_F7)
     row = view.text.current_row
     before = view.text.viewport().grab().toImage()
-    view.text.show_marks((HunkMark("Reverted", is_over=True), HunkMark("Changed since, in conflict")))
+    view.text.show_marks((HunkMark("Reverted", is_over=True), HunkMark("Changed since in the same lines")))
     assert heads() == ["Redo", "Revert"]
     assert view.text.current_row == row
     assert view.text.viewport().grab().toImage() != before
@@ -100,7 +100,7 @@ def test_a_hunk_that_is_over_says_so_and_offers_the_opposite_where_it_is(
         view.text.words_of_row(at) for at in range(len(view.text.rows)) if view.text.rows.row(at) is None
     ]
     assert "Line 20 · Reverted" in words
-    assert "Removed line 50 · Changed since, in conflict" in words
+    assert "Removed line 50 · Changed since in the same lines" in words
     view.text.show_marks(())
     assert heads() == ["Revert", "Revert"]
 

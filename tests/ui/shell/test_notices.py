@@ -95,7 +95,7 @@ def test_what_was_read_folds_into_the_top_bar_and_comes_back(window: MainWindow)
     for name in ("fault", "edit"):
         _timer(window, name, "read").timeout.emit()
     folded = find_button(window.top_bar, "folded-notices")
-    assert (_visible_notices(window), folded.text()) == ([], "2")
+    assert (_visible_notices(window), folded.text()) == ([], "2 notices")
     assert "Fault" in folded.toolTip()
     assert window.notices.names() == ("fault", "edit")
     folded.setFocus()
@@ -104,7 +104,7 @@ def test_what_was_read_folds_into_the_top_bar_and_comes_back(window: MainWindow)
     assert window.notices.isAncestorOf(window.focusWidget()), "where the notices are"
     assert not folded.isVisible()
     press(window.notices, "edit:fold")
-    assert (_visible_notices(window), folded.text()) == (["Fault"], "1")
+    assert (_visible_notices(window), folded.text()) == (["Fault"], "1 notice")
 
 
 def test_an_answered_notice_does_not_cover_what_its_button_opens(window: MainWindow) -> None:

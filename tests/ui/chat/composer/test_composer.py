@@ -206,6 +206,13 @@ def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     assert long.visible_label() == "settings.production.toml, lines 1–80 · 12.4k tokens", "not its name"
     assert short.visible_label() == "a.txt · 9 tokens"
 
+    command = sample_chip(
+        "python3 -m unittest -v tests/test_report.py && git status", "258 tokens", kind="cached"
+    )
+    composer.set_attachments([command])
+    label = composer.findChildren(AttachmentChip)[-1].visible_label()
+    assert label.startswith("python3 -m"), "a command is known by its beginning"
+
     note = "400 lines · preview, 547 of 9.3k tokens"
     composer.set_attachments([sample_chip("Pasted: 2026-11-24 ledger.py booked", note, kind="cached")])
     pasted = composer.findChildren(AttachmentChip)[-1]
