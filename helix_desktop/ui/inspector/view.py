@@ -209,8 +209,9 @@ class RequestReader(QWidget):
     def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
         """Show a text; of a row of the next request with what brings back all of it."""
         self._way_back = window_row.way_back if window_row is not None and not is_past else None
-        notes = (window_row.explanation, tr("What the model gets:")) if window_row is not None else ()
-        self._show_head(title, "\n".join(filter(None, notes)), None, window_row)
+        note = tr("Below is the text that the model gets.")
+        note = "\n".join(filter(None, (window_row.explanation, note))) if window_row is not None else ""
+        self._show_head(title, note, None, window_row)
         self.page.show_data(text.encode())
 
     def show_request(self, texts: RequestTexts) -> None:
