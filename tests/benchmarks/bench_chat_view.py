@@ -49,6 +49,7 @@ class CacheEntry:
 
 def main() -> list[tuple[str, float, str]]:
     """Figures of one run: name, value, unit and meaning."""
+    gc.disable()  # as in the window, which collects between events
     app = QApplication.instance() or QApplication([])  # noqa: TID251 - a benchmark makes the application it needs
     fonts.load(resources_dir() / "fonts")
     results: list[tuple[str, float, str]] = []
@@ -152,10 +153,6 @@ def _moving(view: ChatView) -> list[tuple[str, float, str]]:
 
         return _ms(on_painted)
 
-    # Long-lived objects are frozen for the collector, as the application should do after opening: one
-    # collection over the rows of 100,000 messages takes 60 ms.
-    gc.collect()
-    gc.freeze()
     chance = random.Random(3)
     view.chat_viewport.show_row(MESSAGES // 2)
     scrolls = [frame(lambda: view.chat_viewport.scroll_by(-60)) for _ in range(600)]
