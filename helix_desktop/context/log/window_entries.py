@@ -27,7 +27,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.image import Image
 
 PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
-OBSERVATIONS_LABEL_TOKENS = 70  # tokens of the line above the observations
+OBSERVATIONS_LABEL_TOKENS = 101  # tokens of the line above the observations
 _after, _step, _cumulative_tokens = map(attrgetter, ("after", "step", "cumulative_tokens"))
 
 

@@ -110,6 +110,7 @@ LEGEND = (
     "r read, l listed, s searched, w written, e edited, $ run, ! failed; "
     "the hex words are digest prefixes to recall"
 )
+_RANGE_LEGEND = "(edited since) tells of the same range only"
 _SKILL_LEGEND = "skill: it was used, recall it before you go on with its task"
 COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
@@ -118,10 +119,10 @@ _RESULT_CHARS = 120
 LedgerFileState = Literal["", "generated", "deleted"]
 
 
-def legend_of(ledger: str) -> str:
-    """Return what the signs in the lines of a ledger mean."""
+def legend_of(ledger: str, says_range: bool = False) -> str:
+    """Return what the signs in its lines mean; `says_range` where another ledger may stand below it."""
     has_skill = any(line.startswith("skill ") for line in ledger.splitlines())
-    return f"{LEGEND}; {_SKILL_LEGEND}" if has_skill else LEGEND
+    return "; ".join([LEGEND, *([_RANGE_LEGEND] * says_range), *([_SKILL_LEGEND] * has_skill)])
 
 
 class LedgerFile(msgspec.Struct, frozen=True):

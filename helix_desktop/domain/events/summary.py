@@ -133,7 +133,8 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
         return self.problem is not None
 
 
-SUMMARY_TEXT_VERSION = 2
+RANGE_TEXT_VERSION = 3
+SUMMARY_TEXT_VERSION = RANGE_TEXT_VERSION
 """Of the words that Helix puts around a new summary; what was recorded keeps its own."""
 
 
@@ -164,8 +165,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     newest note on the permission mode that it covers: it stays in force. `checkpoint` is the event of the
     checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was. With
     `text_version` 0 the index stands below the ledger without its range, as in older logs, from 1 on first;
-    from 2 on the note says that entry numbers can be recalled. Its calls `read` so many tokens by our count
-    (0: not recorded, as in older logs, or beside a checkpoint).
+    from 2 on the note says that entry numbers can be recalled, from 3 on which edits the ledger marks. Its
+    calls `read` so many tokens by our count (0: not recorded, as in older logs, or beside a checkpoint).
     """
 
     upto: int

@@ -516,6 +516,19 @@ def test_a_summary_says_that_its_entry_numbers_can_be_recalled() -> None:
             assert f" can be recalled by {handles}." in text
 
 
+def test_a_summary_says_which_edits_its_ledger_marks() -> None:
+    """Where two stand, a file of the first may be edited in the second; older events keep their words."""
+    facts, ledger = observations_with((Observation(0, 1, "A fact"),)), "r tide.py 0123456789ab e4"
+    for version in (2, SUMMARY_TEXT_VERSION):
+        observed, handover = (REPLACE(made, text_version=version, ledger=ledger) for made in (facts, MADE))
+        assert isinstance(observed, ObservationsMade)
+        assert isinstance(handover, HandoverMade)
+        label = observation.render_observations([observed], Transcript()).splitlines()[0]
+        (listed,) = (part.text for part in handover_parts(handover, []) if part.kind == "ledger")
+        for text in (label, listed):
+            assert ("(edited since) tells of the same range only" in text) == (version > 2)
+
+
 @for_each(
     ("line", "read"),
     [
