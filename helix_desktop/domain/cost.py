@@ -23,6 +23,7 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
+    SavedHandoverDraft,
 )
 from helix_desktop.domain.messages import ModelInfo, Usage
 
@@ -195,6 +196,8 @@ def _paid_for(event: Event) -> Spending:
             return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
             return Spending(event.intake_tokens, event.intake_cost, event.intake_estimated)
+        case HandoverMade(prepaid=True):
+            return Spending()
         case TurnEnded():
             return Spending(event.spent, event.cost, event.spent > 0)
         case (
@@ -240,7 +243,11 @@ def _purpose_of(event: Event) -> Purpose:
             return "unused"
         case ToolAnswered() | FormChosen():
             return "outputs"
-        case HandoverMade() | HandoverDiscarded(prepared=HandoverPrepared()):
+        case (
+            HandoverMade()
+            | HandoverDiscarded(prepared=HandoverPrepared())
+            | HandoverDiscarded(draft=SavedHandoverDraft())
+        ):
             return "summaries"
         case ObservationsMade():
             return "facts"

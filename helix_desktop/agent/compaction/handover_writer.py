@@ -70,7 +70,7 @@ from helix_desktop.context.window.used_tokens import (
     measure_usage,
 )
 from helix_desktop.context.window.window import PromptFrame, handover_as_sent, project
-from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
+from helix_desktop.domain.cost import CostEstimate, Spending
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -618,10 +618,6 @@ class HandoverWriter:
         sections = from_markdown(text, citable_seqs(self._session.transcript, covered))
         edited = msgspec.structs.replace(draft.event, sections=sections, edited=True)
         return await checked_handover(self._session, edited, await asyncio.to_thread(covered_facts, covered))
-
-    async def discard(self, draft: HandoverDraft) -> None:
-        """Record what a draft cost that is not used. Raises StoreError."""
-        await self._session.unused.record(spending_of(draft.event))
 
     async def prepare(self, upto: int, approve: ApproveSpending) -> tuple[HandoverMade, int]:
         """Write a checkpoint of everything up to an event; return it with the tokens that it read.

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import msgspec
 
 from helix_desktop.agent.budget import SpendApprovals
 from helix_desktop.agent.compaction.handover_writer import (
+    OLDER_MESSAGES,
     HandoverDraft,
+    HandoverScope,
     HandoverWriter,
     RestoredDraft,
     RevisionDraft,
@@ -30,7 +33,7 @@ from helix_desktop.context.window.used_tokens import FULL_WINDOW, ON_REQUEST, Co
 from helix_desktop.context.window.window import project, tokens_as_sent
 from helix_desktop.domain.cost import SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.errors import CompactionRefused, StoreError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
@@ -254,13 +257,25 @@ class Handovers(BackgroundJob):
         range_ = range_on_request(transcript, policy, self._rewriter.gauge())
         self._start_job(lambda: self.writer.run(ON_REQUEST, range_, focus))
 
-    async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
-        """Save a draft that the user leaves, until the context that it covers changes. Raises StoreError.
+    async def write_draft(
+        self, focus: str = "", upto: int = 0, scope: HandoverScope = OLDER_MESSAGES
+    ) -> HandoverDraft:
+        """Write a draft as the writer does, and save it at once with what it cost: a kill loses neither.
 
-        It is recorded with what it cost: should it be used later, it is paid for already.
+        What the disk refuses is saved with the next event: the draft can be used. Raises as the writer does.
+        """
+        draft = await self.writer.draft(focus, upto, scope)
+        with suppress(StoreError):
+            await self.save_draft(draft, draft.text, scope.rerun_seq, scope.is_whole)
+        return msgspec.structs.replace(draft, event=msgspec.structs.replace(draft.event, prepaid=True))
+
+    async def save_draft(self, draft: HandoverDraft, text: str, rerun_seq: int, is_whole: bool) -> None:
+        """Save a draft as the user leaves it, until the context that it covers changes. Raises StoreError.
+
+        It is recorded with what it cost, unless that is counted already.
         """
         event = draft.event
-        paid = msgspec.structs.replace(event, index="", spent=0, cost=0.0, estimated=False, unpriced=0)
+        paid = msgspec.structs.replace(event, index="", prepaid=True)
         context = self._covered_context(event)
         saved = SavedHandoverDraft(paid, text, context, rerun_seq, is_whole, draft.doubt, draft.sweep_savings)
         if saved != self._saved_draft:

@@ -166,7 +166,8 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was. With
     `text_version` 0 the index stands below the ledger without its range, as in older logs, from 1 on first;
     from 2 on the note says that entry numbers can be recalled, from 3 on which edits the ledger marks. Its
-    calls `read` so many tokens by our count (0: not recorded, as in older logs, or beside a checkpoint).
+    calls `read` so many tokens by our count (0: not recorded, as in older logs, or beside a checkpoint). With
+    `prepaid`, what they took is counted by the event that holds its draft.
     """
 
     upto: int
@@ -208,6 +209,7 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     checkpoint: int = 0
     text_version: int = 0
     read: int = 0
+    prepaid: bool = False
 
 
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
@@ -245,9 +247,10 @@ class HandoverPrepared(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A draft of a handover that the user left without using it; `text` is its sections as left.
+    """A draft of a handover that is not used yet; `text` is its sections as the user left them.
 
-    `handover` is what it would become, paid for by the event that holds it; it has no index until it is used.
+    `handover` is what it would become, `prepaid` by the event that holds it (in older logs it says no cost);
+    it has no index until it is used.
     It can be used while `context`, the digest of what it covers, is the same. With `rerun` it takes the place
     of that handover; one that `is_whole` is for a new session. `doubt` says why it may say too little,
     `sweep_savings` how many tokens less are in context for what is cached along with it.
@@ -265,8 +268,8 @@ class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     """Calls of a model changed nothing in the context: what they `spent`, in tokens and US dollars.
 
-    They wrote the checkpoint `prepared`, a handover whose `draft` the user left, or came to nothing: a
-    handover, observations or a side question were canceled, a connection broke in an answer. `estimated`:
+    They wrote the checkpoint `prepared`, the `draft` of a handover, or came to nothing: a handover,
+    observations or a side question were canceled, a connection broke in an answer. `estimated`:
     some by our count, as a call was cut off before its report. `unpriced`: the tokens whose price is not
     known; None in older logs. Checkpoints and drafts are stored under this kind because releases before them
     skip them so, and count what they spent; a kind that they do not know is damage to them.

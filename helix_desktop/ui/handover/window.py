@@ -532,10 +532,9 @@ class HandoverWindow(WindowParts):
 
     async def _write(self, focus: str, upto: int, scope: HandoverScope) -> None:
         try:
-            draft = await self._writer.draft(focus, upto, scope)  # till then the former one can be used
+            draft = await self._handovers.write_draft(focus, upto, scope)  # till then the former can be used
             if self.draft is not None:
                 self.keep_former_draft()
-                await self._writer.discard(self.draft.draft)
             parts = await self._writer.parts_as_sent(draft, scope.is_whole)
             self._writing = None  # what is shown now can be clicked at once
             self.show_draft(draft, parts, scope)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
 from helix_desktop.context.log.undo_targets import last_change
 from helix_desktop.context.summaries.sections import TITLES, ordered_sections
+from helix_desktop.domain.cost import Spending, spending_of
 from helix_desktop.domain.events.rewrite import HandoverTrigger, PlacementReason, SummaryProblem
 from helix_desktop.domain.events.summary import (
     NO_MODEL,
@@ -150,15 +151,18 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     assert stopped.spent == rig.conversation.budget.spent.tokens - unstopped > 0
     model.summary = text_reply(SUMMARY)
     window.ranges.focus.setText("the parts")
+    before = rig.conversation.budget.spent.tokens
     press(window, "write_draft")
     await until(lambda: has_draft(window), "the draft")
-    before = rig.conversation.budget.spent.tokens
+    paid = rig.conversation.budget.spent.tokens
+    written = (await rig.stored_events())[-1].event
+    assert isinstance(written, HandoverDiscarded)
+    assert written.draft is not None, "a kill would not lose it"
+    assert written.spent == paid - before > 0
     window.fields[0].editor.appendPlainText("- Another.")
     left = _shown_draft(window)
     press(window, "close")
     await _closed(rig)
-    await until(lambda: rig.conversation.budget.spent.tokens > before, "what the draft took")
-    paid = rig.conversation.budget.spent.tokens
     window = await open_handovers(rig)
     await until(lambda: has_draft(window), "the draft as it was left, without a request")
     assert _shown_draft(window) == left
@@ -200,6 +204,7 @@ async def _check_own_words(rig: WindowRig, model: Summarizer) -> None:
     await _closed(rig)
     handover = rig.events(HandoverMade)[-1]
     assert (handover.trigger, handover.edited) == (HandoverTrigger.MANUAL, True)
+    assert spending_of(handover) == Spending(), "its draft counts what it took"
     assert handover.focus == "the fourth file"
     assert handover.sections[0].bullets[0].text == "My own words."
     assert rig.conversation.window.measure()[0].estimate < before.estimate
@@ -305,9 +310,9 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     await until(lambda: window.ranges.price.text().startswith("box/small would read"), "price and model")
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
-    await until(lambda: has_draft(window), "what differs")
+    await until(lambda: has_draft(window), "the draft")
     assert window.title.text() == "Draft of “Compacted turn 1 (in part)”"
-    assert {"Dropped (1)", "Added (1)"} <= {*_shown_labels(window)}
+    await until(lambda: {"Dropped (1)", "Added (1)"} <= {*_shown_labels(window)}, "what differs")
     press(window, "hand_over")
     await _closed(rig)
     again = rig.events(HandoverMade)[-1]

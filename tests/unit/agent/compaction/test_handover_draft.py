@@ -14,6 +14,7 @@ from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
 from helix_desktop.context.summaries.handover_revision import editable_sections, from_fields, to_fields
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import fallback_rate
+from helix_desktop.domain.cost import tokens_by_purpose
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.rewrite import HandoverTrigger, SweepMade
 from helix_desktop.domain.events.session import ChangesRecorded
@@ -75,7 +76,7 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
 
 
 async def test_after_a_restart_the_draft_that_was_saved_last_is_there() -> None:
-    """A newer one that was not saved yet takes nothing from it, before or after the restart."""
+    """A newer one that is not saved yet takes nothing from it; one that was only written is there, too."""
     rig = await ready_conversation()
     handovers, session_id = rig.conversation.handovers, rig.conversation.session.id
     await handovers.save_draft(await handovers.writer.draft(), "as I changed it", 0, is_whole=False)
@@ -91,6 +92,25 @@ async def test_after_a_restart_the_draft_that_was_saved_last_is_there() -> None:
         assert restored.text == text
         await handovers.save_draft(newer, "newer", 0, is_whole=False)
         await workspace.close_session(session_id)
+
+
+async def test_a_written_draft_and_its_cost_outlive_a_kill_and_are_counted_once() -> None:
+    rig = await ready_conversation()
+    session = rig.conversation.session
+    before = session.transcript.spending.tokens
+    written = await rig.conversation.handovers.write_draft("the login")
+    workspace = rig.create_workspace(rig.store, MANUAL_ONLY)  # as after a kill: nothing was closed
+    again = await workspace.open_session(session.id)
+    assert again.session.transcript.spending.tokens == before + written.event.spent > before
+    purposes = tokens_by_purpose(recorded.event for recorded in again.session.log)
+    assert purposes["summaries"] == written.event.spent
+    restored = again.handovers.restore_draft(0, is_whole_possible=False)
+    assert restored is not None
+    assert restored.text == written.text
+    await again.handovers.writer.commit(restored.draft)
+    (made,) = [recorded.event for recorded in again.session.log if isinstance(recorded.event, HandoverMade)]
+    assert made.spent == written.event.spent, "the timeline says what it took"
+    assert again.session.transcript.spending.tokens == before + made.spent
 
 
 async def test_a_draft_accepted_as_it_is() -> None:
