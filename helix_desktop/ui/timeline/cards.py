@@ -614,7 +614,7 @@ class ManualActionCard(TimelineCard, frozen=True):
     """What the user decided: about one output (`target`), or (0) about the session: its policy, a branch.
 
     `inside` is what covers that output now. `reversal` is what takes the newest pin of it
-    back, or its removal.
+    back, or its removal. `size_text` says what it made of the next request.
     """
 
     kind: ActionKind
@@ -623,6 +623,7 @@ class ManualActionCard(TimelineCard, frozen=True):
     is_undone: bool = False
     inside: str = ""
     reversal: Literal["", "pin", "unpin"] = ""
+    size_text: str = ""
 
     filters = ("yours",)
 
@@ -638,8 +639,9 @@ class ManualActionCard(TimelineCard, frozen=True):
         elif self.reversal and not look.is_later:
             intent = Pin(self.target) if self.reversal == "pin" else Unpin(self.target)
             end.append(link(self.reversal, intent, tr("Undo"), "undo-2"))
-        line = icon_line(Icon(_GLYPHS[self.kind], "faint", 13), Words(self.text, 12, "muted"), end)
-        return Frame(line, (14, 0, 14, 0)), self.text
+        words = dotted((self.text, self.size_text))
+        line = icon_line(Icon(_GLYPHS[self.kind], "faint", 13), Words(words, 12, "muted"), end)
+        return Frame(line, (14, 0, 14, 0)), words
 
 
 class UndoCard(TimelineCard, frozen=True):

@@ -209,9 +209,9 @@ class _CardReducer:
                 return ManualActionCard(seq, at, "form", words, target, self._is_undone(seq))
             case Excluded(targets=targets) as event:
                 words, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)
-                if sizes:
-                    words = f"{words} · {context_change_text(*sizes)}"
-                return ManualActionCard(seq, at, "exclude", words, targets[0], self._is_undone(seq))
+                size_text = context_change_text(*sizes) if sizes else ""
+                left_out = ManualActionCard(seq, at, "exclude", words, targets[0], self._is_undone(seq))
+                return replace(left_out, size_text=size_text)
             case (Pinned(target=target) | Unpinned(target=target)) as event:
                 kind: ActionKind = "pin" if isinstance(event, Pinned) else "unpin"
                 self._pins[target] = seq

@@ -219,7 +219,7 @@ def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, long_pane:
 
 
 def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
-    """The notice after Undo names the same card without the measured sizes: it said "Context: 0 → 0"."""
+    """Its undo names the change without its sizes, as if that had happened again."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read it.")
     simulator.step("I do.", 1)
@@ -228,13 +228,17 @@ def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
     excluded = simulator.transcript.last_seq
     measured = UsagePoint(excluded, 907, before=1_000, after=907)
 
-    def text(points: Sequence[UsagePoint] = ()) -> str:
+    def size_text(points: Sequence[UsagePoint] = ()) -> str:
         (card,) = build_cards(simulator.log, simulator.transcript, points=points)
         assert isinstance(card, ManualActionCard)
-        return card.text
+        return card.size_text
 
-    assert "Context" not in text()
-    assert text((measured,)) == f"{text()} · Context: 1k → 907"
+    assert size_text() == ""
+    assert size_text((measured,)) == "Context: 1k → 907"
+    simulator.record(Undone(excluded))
+    undone, change = build_cards(simulator.log, simulator.transcript, points=(measured,))
+    assert undone.title == f"Undone: {change.title}"
+    assert "1k" not in undone.title
 
 
 def test_a_branch_says_where_it_begins() -> None:
