@@ -167,11 +167,11 @@ class ContextWindow:
 
     async def cache_now(self, seq: int) -> None:
         """Replace the output, the large arguments or the images of message `seq` by markers, at once."""
-        await self._rewriter.mask_messages((seq,), SweepReason.MANUAL)
+        await self._rewriter.sweep_messages((seq,), SweepReason.MANUAL)
 
     async def caching_savings(self, seq: int) -> int:
         """Return the tokens, by our count, that `cache_now` would save."""
-        return await self._rewriter.masking_savings((seq,))
+        return await self._rewriter.sweep_savings((seq,))
 
     async def pin(self, seq: int) -> None:
         """Pin the output recorded as `seq`: no rewrite shortens it or removes it from the window."""

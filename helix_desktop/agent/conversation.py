@@ -307,7 +307,7 @@ class Conversation:
         """Like `retry`, with text and hash in place of the images that the server rejected."""
         refused = self.session.transcript.image_refusal
         if refused is not None and not self.is_running:
-            await self._compaction.rewriter.mask_messages(refused.images)
+            await self._compaction.rewriter.sweep_messages(refused.images)
         await self.retry()
 
     async def stop(self) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.agent.ports import TokenCounter
 from helix_desktop.context.intake.descriptions import describe_output, is_source, lines_before_part
-from helix_desktop.context.intake.marker import MaskableCall, mask_arguments
+from helix_desktop.context.intake.marker import SweepableCall, sweep_arguments
 from helix_desktop.context.intake.output_forms import (
     MIN_BUDGET,
     insert_names,
@@ -111,17 +111,18 @@ class Intake:
         `estimate` is the request's size in tokens, `duration_ms` how long the call took; markers name digests
         by their first `digits`.
         """
-        masks = (mask_arguments(call, digits) for call in response.calls)
-        masked_calls = [masked for masked in masks if masked is not None]
+        swept_calls = [
+            swept for call in response.calls if (swept := sweep_arguments(call, digits)) is not None
+        ]
         texts = [response.text, *(call.name + call.arguments for call in response.calls)]
         names = {call.id: call.name for call in response.calls}
-        short_texts = [names[masked.call.call_id] + masked.call.arguments for masked in masked_calls]
+        short_texts = [names[swept.call.call_id] + swept.call.arguments for swept in swept_calls]
         counts = await self._counter.count([*texts, *short_texts])
         tokens, short_counts = sum(counts[: len(texts)]), counts[len(texts) :]
         full_counts = {call.id: count for call, count in zip(response.calls, counts[1:], strict=False)}
         saved = sum(
-            full_counts[masked.call.call_id] - short
-            for masked, short in zip(masked_calls, short_counts, strict=True)
+            full_counts[swept.call.call_id] - short
+            for swept, short in zip(swept_calls, short_counts, strict=True)
         )
         event = AssistantSpoke(
             text=response.text,
@@ -135,15 +136,15 @@ class Intake:
             duration_ms=duration_ms,
             demo=info.demo,
             verbatim=response.verbatim,
-            short=tuple(masked.call for masked in masked_calls),
-            short_tokens=tokens - saved if masked_calls else 0,
+            short=tuple(swept.call for swept in swept_calls),
+            short_tokens=tokens - saved if swept_calls else 0,
             window=info.window,
             cache_lifetime_s=response.cache_lifetime_s,
             identifiers=await self._call_identifiers(response),
             effort=response.effort,
         )
         event = msgspec.structs.replace(event, cost=step_cost(info, event), unpriced=step_unpriced(info))
-        return event, await self._argument_contents(response.calls, masked_calls)
+        return event, await self._argument_contents(response.calls, swept_calls)
 
     async def _call_identifiers(self, response: ModelResponse) -> tuple[str, ...]:
         text = "\n".join([*(argument_text(call.arguments) for call in response.calls), response.text])
@@ -152,23 +153,23 @@ class Intake:
         return _without_handles(names) if names_contents else names
 
     async def _argument_contents(
-        self, calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]
+        self, calls: Sequence[ToolCall], shortened: Sequence[SweepableCall]
     ) -> list[Content]:
         calls_by_id = {call.id: call for call in calls}
-        texts = [text for masked in shortened for text in masked.texts]
+        texts = [text for swept in shortened for text in swept.texts]
         counts = iter(await self._counter.count(texts))
         return [
             Content(
                 digest,
                 text.encode("utf-8", "surrogatepass"),
-                calls_by_id[masked.call.call_id].name,
-                call_target(calls_by_id[masked.call.call_id].arguments),
+                calls_by_id[swept.call.call_id].name,
+                call_target(calls_by_id[swept.call.call_id].arguments),
                 about,
                 next(counts),
                 "argument",
             )
-            for masked in shortened
-            for digest, text, about in zip(masked.call.digests, masked.texts, masked.about, strict=True)
+            for swept in shortened
+            for digest, text, about in zip(swept.call.digests, swept.texts, swept.about, strict=True)
         ]
 
     async def from_tool_result(

@@ -416,7 +416,7 @@ class TurnEngine:
             await self.close_interrupted()
             refused = self._session.transcript.image_refusal  # every request with them would be rejected
             if refused is not None and refused.refused_by == self._session.frame.info.label:
-                await self._compaction.rewriter.mask_messages(refused.images)
+                await self._compaction.rewriter.sweep_messages(refused.images)
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
             note = await self._note(mode)
@@ -578,7 +578,7 @@ class TurnEngine:
                 await self._omit_images(error)
 
     async def _omit_images(self, rejection: ImagesRejected) -> None:
-        """Mask rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
+        """Sweep rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
         policy, frame = self._session.policy, self._session.frame
         transcript = self._session.transcript
         suspects = suspect_messages(transcript, frame.info.label)
@@ -586,7 +586,7 @@ class TurnEngine:
         if not (error.seqs and self._is_unattended and policy.enabled):
             raise error from rejection
         # Each time fewer images are left, so the repetitions end.
-        await self._compaction.rewriter.mask_messages(error.seqs)
+        await self._compaction.rewriter.sweep_messages(error.seqs)
         left_out = _text("It was left out, and the turn continues.")
         self._session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
 

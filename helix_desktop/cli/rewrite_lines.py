@@ -195,7 +195,7 @@ def _cached_line(sweep: SweepMade) -> str:
     if sweep.reason is SweepReason.REFUSED:
         return tr("cached: an image that the model's server refused")
     return tr.plural(
-        len(sweep.masked),
+        len(sweep.swept),
         "cached ({why}): content of %n message, {saved} tokens saved",
         "cached ({why}): content of %n messages, {saved} tokens saved",
         why=rewrite_reason_text(sweep),

@@ -220,17 +220,14 @@ def _check_rewrites(transcript: Transcript) -> list[DemoCheck]:
 
 def _check_cached(transcript: Transcript) -> DemoCheck:
     sweeps = list(transcript.rewrites.sweeps.values())
-    masked = [
-        item
-        for sweep in sweeps
-        for seq in sweep.masked
-        if (item := transcript.messages.item(seq)) is not None
+    swept = [
+        item for sweep in sweeps for seq in sweep.swept if (item := transcript.messages.item(seq)) is not None
     ]
-    replies = [item.event for item in masked if isinstance(item.event, AssistantSpoke)]
+    replies = [item.event for item in swept if isinstance(item.event, AssistantSpoke)]
     calls = sum(len(reply.short) for reply in replies)
     parts = (
         tr.plural(len(sweeps), "%n time", "%n times"),
-        tr.plural(len(masked) - len(replies), "%n output", "%n outputs"),
+        tr.plural(len(swept) - len(replies), "%n output", "%n outputs"),
         tr.plural(calls, "%n call", "%n calls"),
         _saved_text(sum(sweep.saved for sweep in sweeps)),
     )
@@ -496,7 +493,7 @@ class DemoTour:
         transcript = conversation.session.transcript
         raw = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
         sweeps = transcript.rewrites.sweeps.items()
-        return [seq for seq, sweep in sweeps if transcript.can_undo(seq) and not raw.isdisjoint(sweep.masked)]
+        return [seq for seq, sweep in sweeps if transcript.can_undo(seq) and not raw.isdisjoint(sweep.swept)]
 
     @staticmethod
     def _folds(conversation: Conversation) -> list[int]:

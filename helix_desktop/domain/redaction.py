@@ -21,8 +21,8 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
-    MaskedCall,
     OutputHeld,
+    SweptCall,
     ToolAnswered,
     UserSpoke,
 )
@@ -69,7 +69,7 @@ def removed_texts(call: ToolCall, digests: Collection[str]) -> list[str]:
 
 
 def without_descriptions(text: str, digests: Collection[str]) -> str:
-    """Return masked arguments, or an index with such, whose markers of these digests describe nothing."""
+    """Return swept arguments, or an index with such, whose markers of these digests describe nothing."""
 
     def without_description(match: re.Match[str]) -> str:
         is_removed = any(digest.startswith(match[2]) for digest in digests)
@@ -219,16 +219,16 @@ class Redaction:
             self._descriptions |= {text for text in descriptions if text and text != self.mark}
             return [answer.text, *descriptions]
         if isinstance(answer, AssistantSpoke):
-            masked = {masked_call.call_id for masked_call in self._masked_calls(answer)}
-            calls = (call for call in answer.calls if call.id in masked)
+            swept = {swept_call.call_id for swept_call in self._swept_calls(answer)}
+            calls = (call for call in answer.calls if call.id in swept)
             return [text for call in calls for text in removed_texts(call, self.digests)] or None
         attachments = answer.attachments if isinstance(answer, UserSpoke) else ()
         texts = [attachment.text for attachment in attachments if attachment.digest in self.digests]
         return texts or None
 
-    def _masked_calls(self, event: AssistantSpoke) -> list[MaskedCall]:
+    def _swept_calls(self, event: AssistantSpoke) -> list[SweptCall]:
         """Return the calls that have contents to redact as arguments, with their markers."""
-        return [masked_call for masked_call in event.short if self.digests.intersection(masked_call.digests)]
+        return [swept_call for swept_call in event.short if self.digests.intersection(swept_call.digests)]
 
     def move_index(self, digest: str, data: bytes) -> None:
         """Map an index entry's digest to that of its redacted data; it may be redacted again later."""
@@ -339,14 +339,12 @@ class Redaction:
                     identifiers=(),
                     reply=None,
                 )
-            case AssistantSpoke(calls=calls, short=short) if masked := self._masked_calls(value):
-                gone = {
-                    masked_call.call_id: self._without_descriptions(masked_call) for masked_call in masked
-                }
+            case AssistantSpoke(calls=calls, short=short) if swept := self._swept_calls(value):
+                gone = {swept_call.call_id: self._without_descriptions(swept_call) for swept_call in swept}
                 changed = msgspec.structs.replace(
                     value,
-                    calls=tuple(_masked(call, gone.get(call.id)) for call in calls),
-                    short=tuple(gone.get(masked_call.call_id, masked_call) for masked_call in short),
+                    calls=tuple(_swept(call, gone.get(call.id)) for call in calls),
+                    short=tuple(gone.get(swept_call.call_id, swept_call) for swept_call in short),
                     verbatim=None,
                     identifiers=(),
                 )
@@ -358,9 +356,9 @@ class Redaction:
                 changed = msgspec.structs.replace(changed, attachments=attached)
         return cast(T, changed)
 
-    def _without_descriptions(self, masked_call: MaskedCall) -> MaskedCall:
-        arguments = without_descriptions(masked_call.arguments, self.digests)
-        return msgspec.structs.replace(masked_call, arguments=arguments)
+    def _without_descriptions(self, swept_call: SweptCall) -> SweptCall:
+        arguments = without_descriptions(swept_call.arguments, self.digests)
+        return msgspec.structs.replace(swept_call, arguments=arguments)
 
     def _redact_value(self, value: Any, name: str, redact_text: Callable[[str], str]) -> Any:
         match value:
@@ -390,7 +388,7 @@ class Redaction:
                 changed[name] = new
         if not changed:
             return value
-        if isinstance(value, ToolCall | MaskedCall) and "arguments" in changed:
+        if isinstance(value, ToolCall | SweptCall) and "arguments" in changed:
             changed["arguments"] = self._valid_json(value.arguments, changed["arguments"])
         return msgspec.structs.replace(value, **changed)
 
@@ -405,8 +403,8 @@ def _reuse_equal(previous: dict[Any, Any], redacted: dict[Any, Any]) -> dict[Any
     return previous if previous == redacted else redacted
 
 
-def _masked(call: ToolCall, masked_call: MaskedCall | None) -> ToolCall:
-    return call if masked_call is None else msgspec.structs.replace(call, arguments=masked_call.arguments)
+def _swept(call: ToolCall, swept_call: SweptCall | None) -> ToolCall:
+    return call if swept_call is None else msgspec.structs.replace(call, arguments=swept_call.arguments)
 
 
 def _needles(text: str, mark: str) -> tuple[str, ...]:

@@ -45,7 +45,7 @@ text = TextContext("Compaction")
 _NAME_CAP = 60  # characters of an output's name
 
 
-def masked_contents_text(outputs: int, calls: int, image_messages: int) -> str:
+def swept_contents_text(outputs: int, calls: int, image_messages: int) -> str:
     """Return what was cached: outputs, what some calls were given, the images of some messages."""
     if not (calls or image_messages):
         return tr.plural(outputs, "Cached %n output", "Cached %n outputs")
@@ -186,7 +186,7 @@ def divider_change_text(
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("images cached")
         case SweepMade():
-            items = map(transcript.messages.item, event.masked)
+            items = map(transcript.messages.item, event.swept)
             if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
                 return tr("outputs cached")
             return tr("texts cached")

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.context.intake.marker import mask_arguments
+from helix_desktop.context.intake.marker import sweep_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites.step_notes import render_condensed_note, render_fold_note
@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import ContentRedacted, InvalidInput
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
-    MaskedCall,
+    SweptCall,
     ToolAnswered,
     UserSpoke,
 )
@@ -267,7 +267,7 @@ async def test_a_text_that_spans_json_syntax_leaves_valid_json(store: Store) -> 
 async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> None:
     data, large = b"the whole output", "x" * 50
     digest, argument = digest_of(data), digest_of(large.encode())
-    short = MaskedCall("c", f'{{"path": "a", "text": "[CACHED] {argument}"}}', (argument,), (50,))
+    short = SweptCall("c", f'{{"path": "a", "text": "[CACHED] {argument}"}}', (argument,), (50,))
     call = ToolCall("c", "write_file", f'{{"path": "a", "text": "{large}"}}')
     log = [
         output(1, data, "the whole output", first_line="the whole"),
@@ -387,19 +387,21 @@ async def test_what_is_said_of_a_selected_argument_is_redacted(store: Store) -> 
     """Its marker describes it, in an index too, and a search finds its lines."""
     text = "door = the yellow one\n" + "\n".join(f"row {row} of the plan" for row in range(60))
     call = ToolCall("c", "write_file", json.dumps({"path": "a.txt", "text": text, "rows": ["x" * 600]}))
-    maskable = mask_arguments(call, 12)
-    assert maskable is not None
-    log = [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), short=(maskable.call,)))]
+    sweepable = sweep_arguments(call, 12)
+    assert sweepable is not None
+    log = [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), short=(sweepable.call,)))]
     index, found = index_text(Transcript(log).messages.items)[0], b"e1: row 7 of the plan"
     log += [
         recorded_at(2, FoldMade(0, 1, "did: write_file", 9, digest_of(index.encode()), 2, 2, 3)),
         output(3, found, found.decode(), name="search_cached_content"),
     ]
-    arguments = [Content(digest_of(part.encode()), part.encode(), kind="argument") for part in maskable.texts]
+    arguments = [
+        Content(digest_of(part.encode()), part.encode(), kind="argument") for part in sweepable.texts
+    ]
     others = [make_content(index.encode(), kind="index"), make_content(found, "search_cached_content")]
     await store.commit(Commit("s", log, [*arguments, *others]))
     assert "yellow" in index
-    request = RedactionRequest(digests=maskable.call.digests[:1])
+    request = RedactionRequest(digests=sweepable.call.digests[:1])
     await store.redaction.redact(request)
     events = [recorded.event for recorded in await store.events("s")]
     fold_event = events[1]

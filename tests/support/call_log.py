@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import AssistantSpoke, MaskedCall, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, SweptCall, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 
@@ -54,7 +54,7 @@ class CallLog:
         """
         tool_calls = [ToolCall(f"c{n}", tool, json.dumps(args)) for n, (tool, args) in enumerate(calls)]
         short = tuple(
-            MaskedCall(call.id, "{}", (digest_of(call.arguments.encode()),), (1,))
+            SweptCall(call.id, "{}", (digest_of(call.arguments.encode()),), (1,))
             for call in tool_calls
             if len(call.arguments) > 40
         )

@@ -119,10 +119,10 @@ def unreachable_content(simulator: SessionSimulator, window: Window | None = Non
                 missing.append(f"output e{item.seq}")
             case AssistantSpoke() as response:
                 missing += _unreachable_texts(item.seq, response, item.seq in standing, reachable)
-                hidden = simulator.transcript.window.masked | simulator.transcript.rewrites.excluded.keys()
-                masked = item.seq in hidden or item.seq not in standing
+                hidden = simulator.transcript.window.swept | simulator.transcript.rewrites.excluded.keys()
+                swept = item.seq in hidden or item.seq not in standing
                 short_digests = (
-                    {digest for short in response.short for digest in short.digests} if masked else set()
+                    {digest for short in response.short for digest in short.digests} if swept else set()
                 )
                 missing += [
                     f"argument e{item.seq}" for digest in short_digests if digest not in reachable.digests

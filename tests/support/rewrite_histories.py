@@ -10,7 +10,7 @@ from typing import get_args
 import msgspec
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.marker import mask_arguments
+from helix_desktop.context.intake.marker import sweep_arguments
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.rewrites.anchors import FOLD_TITLE
@@ -118,7 +118,7 @@ def write_large_file(simulator: SessionSimulator, text: str = "line of a file\n"
     simulator.answer_all_calls("rest")
     number = simulator.transcript.last_seq
     call = ToolCall(f"write-{number}", "write_file", f'{{"path": "a{number}.py", "content": {_json(text)}}}')
-    short = mask_arguments(call)
+    short = sweep_arguments(call)
     assert short is not None
     simulator.store_content(text)
     response = AssistantSpoke(

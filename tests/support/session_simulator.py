@@ -14,7 +14,7 @@ from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.ports import Store
 from helix_desktop.agent.session import Session
-from helix_desktop.context.intake.marker import mask_arguments
+from helix_desktop.context.intake.marker import sweep_arguments
 from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.steps import point_after
@@ -355,7 +355,7 @@ class SessionSimulator:
 
     def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
         if plan is not None:
-            items = (self.transcript.messages.item(seq) for seq in plan.masked)
+            items = (self.transcript.messages.item(seq) for seq in plan.swept)
             outputs = [item.seq for item in items if item and isinstance(item.event, ToolAnswered)]
             anchors = f"{SWEEP_TITLE} e{outputs[-1]}: name_{outputs[-1]}" if outputs else ""
             if count_tokens(anchors) > plan.saved // 2:
@@ -363,7 +363,7 @@ class SessionSimulator:
             anchor_tokens = count_tokens(anchors) if anchors else 0
             carrier = outputs[-1] if anchors else 0
             self.record(
-                SweepMade(plan.masked, plan.saved - anchor_tokens, reason, anchors, anchor_tokens, carrier)
+                SweepMade(plan.swept, plan.saved - anchor_tokens, reason, anchors, anchor_tokens, carrier)
             )
 
     def undo(self, index: int) -> int:
@@ -421,11 +421,11 @@ class SessionSimulator:
 
 def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpoke:
     """Return an answer with its large arguments stored, sometimes with provider reasoning."""
-    masked = [mask for call in calls if (mask := mask_arguments(call)) is not None]
-    for mask in masked:
-        for argument in mask.texts:
+    swept = [sweep for call in calls if (sweep := sweep_arguments(call)) is not None]
+    for sweep in swept:
+        for argument in sweep.texts:
             simulator.store_content(argument)
-    short = {mask.call.call_id: mask.call.arguments for mask in masked}
+    short = {sweep.call.call_id: sweep.call.arguments for sweep in swept}
     originals = [call.name + call.arguments for call in calls]
     left = [call.name + short.get(call.id, call.arguments) for call in calls]
     thought = simulator.call_count % 4 == 1
@@ -437,8 +437,8 @@ def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCal
         reasoning="It must be so." if thought else "",
         stop="calls" if calls else "end",
         verbatim={"signature": f"s{simulator.call_count}"} if thought else None,
-        short=tuple(mask.call for mask in masked),
-        short_tokens=count_tokens(text) + sum(map(count_tokens, left)) if masked else 0,
+        short=tuple(sweep.call for sweep in swept),
+        short_tokens=count_tokens(text) + sum(map(count_tokens, left)) if swept else 0,
     )
 
 

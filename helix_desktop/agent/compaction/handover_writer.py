@@ -204,7 +204,7 @@ def checked_events(session: Session, event: HandoverMade) -> tuple[Event, ...]:
     forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
     plan = caching.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
     if plan is not None:
-        sweeps = (SweepMade(plan.masked, plan.saved, SweepReason.HANDOVER),)
+        sweeps = (SweepMade(plan.swept, plan.saved, SweepReason.HANDOVER),)
         forked = forked.fork_with(*sweeps)
     after = project(forked, policy, frame)
     usage = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
@@ -319,7 +319,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
     fresh: tuple[LogItem, ...]
     covered: tuple[LogItem, ...]
     covers: tuple[Cover, ...]
-    masked: frozenset[int]
+    swept: frozenset[int]
     previous_seq: int
     previous: HandoverMade | None
     used: int
@@ -367,7 +367,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
             fresh=tuple(window.without_excluded(fresh)),
             covered=tuple(covered_messages(transcript, range_.upto, range_.kept_seq)),
             covers=window.covers,
-            masked=frozenset(window.masked),
+            swept=frozenset(window.swept),
             previous_seq=window.handover[0] if window.handover else 0,
             previous=previous,
             used=measure_usage(project(transcript, policy, frame), transcript, policy, frame).used,
@@ -388,7 +388,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
         if self.is_short:
             lines = short_lines(self.fresh)
         else:
-            lines = transcript_lines(self.fresh, self.covers, self.masked)
+            lines = transcript_lines(self.fresh, self.covers, self.swept)
         following = brief_lines(self.following[-FOLLOWING_MESSAGES:])
         return handover_task(prompt, lines, self.previous, focus, self.quoted_from, following)
 

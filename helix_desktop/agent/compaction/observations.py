@@ -48,7 +48,7 @@ class ObservationSource(msgspec.Struct, frozen=True):
     event_range: EventRange
     items: tuple[LogItem, ...]
     covers: tuple[Cover, ...]
-    masked: frozenset[int]
+    swept: frozenset[int]
     generations: tuple[ObservationsMade, ...]
     standing: tuple[Observation, ...] = ()
     following: tuple[LogItem, ...] = ()
@@ -212,7 +212,7 @@ class Observations(BackgroundJob):
                 )
             ),
             transcript.window.covers,
-            frozenset(transcript.window.masked),
+            frozenset(transcript.window.swept),
             tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
             tuple(observation.standing_observations(transcript)[-observation.KNOWN_FACTS :]),
             tuple(
@@ -227,7 +227,7 @@ class Observations(BackgroundJob):
             task = observation.reflection_task(self._session.prompts["reflect"], source.generations)
             expected = reflection_input(source.generations, source.items)
         else:
-            lines = await asyncio.to_thread(transcript_lines, source.items, source.covers, source.masked)
+            lines = await asyncio.to_thread(transcript_lines, source.items, source.covers, source.swept)
             following = await asyncio.to_thread(brief_lines, source.following[-FOLLOWING_MESSAGES:])
             task = observation.observation_task(
                 self._session.prompts["observe"], lines, source.standing, following

@@ -169,7 +169,7 @@ class WindowRewriter:
             and sweep_plans.sweep_pays_off(transcript, policy, candidates, gauge, is_cold)
             else None
         )
-        start = due_sweep.masked[0] if due_sweep else 0
+        start = due_sweep.swept[0] if due_sweep else 0
         folds = self._due_folds(gauge, candidates, start, is_cold)
         placed = await self._place_if_due(is_cold, bool(folds or due_sweep))
         if placed:  # the request is rewritten from there on anyway
@@ -333,19 +333,19 @@ class WindowRewriter:
         transcript, policy = self._session.transcript, self._session.policy
         answers = [
             item
-            for seq in plan.masked
+            for seq in plan.swept
             if (item := transcript.messages.item(seq)) is not None and isinstance(item.event, ToolAnswered)
         ]
         if not answers or not policy.anchor_tokens:
-            return SweepMade(plan.masked, plan.saved, reason)
+            return SweepMade(plan.swept, plan.saved, reason)
         self._names.update(transcript)
-        line = self._names.sweep_line(transcript, plan.masked, int(policy.anchor_tokens * SWEEP_SHARE))
+        line = self._names.sweep_line(transcript, plan.swept, int(policy.anchor_tokens * SWEEP_SHARE))
         if not line:
-            return SweepMade(plan.masked, plan.saved, reason)
+            return SweepMade(plan.swept, plan.saved, reason)
         tokens = await self._note_tokens.count(f"\n{line}")
         if tokens > plan.saved // 2:
-            return SweepMade(plan.masked, plan.saved, reason)
-        return SweepMade(plan.masked, plan.saved - tokens, reason, line, tokens, answers[-1].seq)
+            return SweepMade(plan.swept, plan.saved, reason)
+        return SweepMade(plan.swept, plan.saved - tokens, reason, line, tokens, answers[-1].seq)
 
     async def _sweep(
         self, plan: Callable[[], SweepPlan | None], reason: SweepReason, current: SweepPlan | None = None
@@ -362,15 +362,15 @@ class WindowRewriter:
             sweep_plan = first if transcript.newest is newest else plan()
             if sweep_plan is None:
                 return []
-            is_same = sweep_plan.masked == event.masked
-            swept = event if is_same else SweepMade(sweep_plan.masked, sweep_plan.saved, reason)
+            is_same = sweep_plan.swept == event.swept
+            swept = event if is_same else SweepMade(sweep_plan.swept, sweep_plan.saved, reason)
             averted_at = self._handover_averted_by(swept.saved)
             return [msgspec.structs.replace(swept, averted_handover_at=averted_at)]
 
         await self._session.record_decided(decide)
 
     async def sweep_oldest(self, tokens: int, newest: int, restored: bool = True, last: bool = True) -> None:
-        """Mask the oldest content that frees these tokens of the model, but for so many newest steps.
+        """Sweep the oldest content that frees these tokens of the model, but for so many newest steps.
 
         For the others see `sweep_plans.sweep_now`.
         """
@@ -382,12 +382,12 @@ class WindowRewriter:
         )
 
     async def sweep_newest_call(self) -> None:
-        """Mask what the newest calls were given, if that frees most."""
+        """Sweep what the newest calls were given, if that frees most."""
         transcript, policy = self._session.transcript, self._session.policy
         await self._sweep(lambda: sweep_plans.sweep_newest_call(transcript, policy), SweepReason.OVERFLOW)
 
     async def sweep_images(self, tokens: int, newest: bool = False, restored: bool = True) -> None:
-        """Mask the oldest images that free these tokens; for the others see `sweep_plans.sweep_images`."""
+        """Sweep the oldest images that free these tokens; for the others see `sweep_plans.sweep_images`."""
         needed, transcript = self._own_count(tokens), self._session.transcript
         await self._sweep(
             lambda: sweep_plans.sweep_images(transcript, newest, needed, restored), SweepReason.OVERFLOW
@@ -407,18 +407,18 @@ class WindowRewriter:
         """Return tokens of the model by our count, rounded up."""
         return int(tokens / self.gauge().ratio) + 1
 
-    async def mask_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
-        await self._sweep(lambda: self._masking(seqs), reason)
+    async def sweep_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
+        await self._sweep(lambda: self._sweep_of_messages(seqs), reason)
 
-    async def masking_savings(self, seqs: Sequence[int]) -> int:
-        """Return the tokens, by our count, that `mask_messages` would save, but for kept names."""
-        plan = self._masking(seqs)
+    async def sweep_savings(self, seqs: Sequence[int]) -> int:
+        """Return the tokens, by our count, that `sweep_messages` would save, but for kept names."""
+        plan = self._sweep_of_messages(seqs)
         return (await self._sweep_event(plan, SweepReason.MANUAL)).saved if plan is not None else 0
 
-    def _masking(self, seqs: Sequence[int]) -> SweepPlan | None:
+    def _sweep_of_messages(self, seqs: Sequence[int]) -> SweepPlan | None:
         transcript = self._session.transcript
         fresh = tuple(
-            seq for seq in seqs if transcript.messages.item(seq) and seq not in transcript.window.masked
+            seq for seq in seqs if transcript.messages.item(seq) and seq not in transcript.window.swept
         )
         return SweepPlan(fresh, max(0, caching.tokens_saved(transcript, fresh)), 0.0) if fresh else None
 

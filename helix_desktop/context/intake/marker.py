@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.context.intake.descriptions import describe_text
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker, digest_of
-from helix_desktop.domain.events.conversation import MaskedCall
+from helix_desktop.domain.events.conversation import SweptCall
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction import cached_argument
 from helix_desktop.domain.text_format import ellipsize, format_bytes
@@ -41,13 +41,13 @@ def marker(
     return " ".join(without_direction_signs(text).split())
 
 
-class MaskableCall(msgspec.Struct, frozen=True):
-    """A call that can be masked, and the texts its markers replace, in the order of its digests.
+class SweepableCall(msgspec.Struct, frozen=True):
+    """A call that can be swept, and the texts its markers replace, in the order of its digests.
 
     `about` says of each text what it holds.
     """
 
-    call: MaskedCall
+    call: SweptCall
     texts: tuple[str, ...]
     about: tuple[str, ...]
 
@@ -67,7 +67,7 @@ def large_arguments(call: ToolCall) -> tuple[dict[str, Any], dict[str, str]]:
     return dict(values), {key: text for key, text in texts.items() if len(text) > MIN_CHARS}
 
 
-def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | None:
+def sweep_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> SweepableCall | None:
     """Return the call with large argument values as markers of so many digits; None if it has none."""
     values, texts = large_arguments(call)
     if not texts:
@@ -79,8 +79,8 @@ def mask_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> MaskableCall | N
         description = ", ".join(filter(None, (format_bytes(len(encoded)), kind, what)))
         values[key] = f"{bare_marker(digest, digits)} {description}"
     arguments = msgspec.json.encode(values).decode()
-    masked = MaskedCall(call.id, arguments, digests, tuple(map(len, data)))
-    return MaskableCall(masked, tuple(texts.values()), about)
+    swept = SweptCall(call.id, arguments, digests, tuple(map(len, data)))
+    return SweepableCall(swept, tuple(texts.values()), about)
 
 
 def _values(text: str) -> dict[str, msgspec.Raw] | None:

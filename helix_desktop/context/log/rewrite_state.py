@@ -42,7 +42,7 @@ class RewriteState:
         self._undone_by_helix: set[int] = set()  # of those undone, by no user
         self.pinned: frozenset[int] = frozenset()
         self.unpinned: frozenset[int] = frozenset()  # pinned once, and no longer
-        self.masked: set[int] = set()
+        self.swept: set[int] = set()
         self.sweep_exempt: frozenset[int] = frozenset()
         self.restored: frozenset[int] = frozenset()  # whole again by the user: not taken below the threshold
         self._placed_seqs: set[int] = set()
@@ -59,7 +59,7 @@ class RewriteState:
             dict(self.observations),
             dict(self.undone),
         )
-        copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
+        copied.pinned, copied.swept, copied.sweep_exempt = self.pinned, set(self.swept), self.sweep_exempt
         copied.unpinned, copied.restored = self.unpinned, self.restored
         copied._placed_seqs, copied._undone_by_helix = set(self._placed_seqs), set(self._undone_by_helix)
         copied._replaced_by = dict(self._replaced_by)
@@ -81,13 +81,13 @@ class RewriteState:
             case Redone(target=target):
                 self.undone.pop(target, None)
                 self._undone_by_helix.discard(target)
-            case SweepMade(masked=masked):
+            case SweepMade(swept=swept):
                 self.by_seq[seq] = rewrite
                 if self.is_active(seq):
-                    self.masked.update(target for target in masked if target not in self.pinned)
+                    self.swept.update(target for target in swept if target not in self.pinned)
                     self._keep_anchors(rewrite)
-                    self.restored -= self.masked
-                    self.sweep_exempt -= self.masked
+                    self.restored -= self.swept
+                    self.sweep_exempt -= self.swept
                 return
             case FoldMade() | HandoverMade() | ObservationsPlaced():
                 self._apply_cover(seq, rewrite)
@@ -105,17 +105,17 @@ class RewriteState:
                 self._replaced_by[replaced_seq] = (*self._replaced_by.get(replaced_seq, ()), seq)
 
     def _recompute(self) -> None:
-        masked: set[int] = set()
+        swept: set[int] = set()
         forms: dict[int, FormChosen] = {}
         excluded: dict[int, Excluded] = {}
         self.excluded_texts = {}
         self.anchors = {}
         for seq, rewrite in self.by_seq.items():
             if isinstance(rewrite, SweepMade) and self.is_active(seq):
-                masked.update(rewrite.masked)
+                swept.update(rewrite.swept)
                 self._keep_anchors(rewrite)
             elif isinstance(rewrite, FormChosen) and self.is_active(seq):
-                masked.discard(rewrite.target)
+                swept.discard(rewrite.target)
                 excluded.pop(rewrite.target, None)
                 forms[rewrite.target] = rewrite
             elif isinstance(rewrite, Excluded) and self.is_active(seq):
@@ -126,13 +126,13 @@ class RewriteState:
         released: set[int] = set()
         for rewrite in self.undone_by_user:
             if isinstance(rewrite, SweepMade):
-                released.update(seq for seq in rewrite.masked if seq not in masked)
+                released.update(seq for seq in rewrite.swept if seq not in swept)
             elif cover := self._cover_of(rewrite):
                 released.update(range(cover.after + 1, cover.upto + 1))
-        self.masked = masked - self.pinned
+        self.swept = swept - self.pinned
         whole = {target for target, choice in forms.items() if choice.form == "full"}
-        self.restored = frozenset((released | whole) - masked)
-        self.sweep_exempt = frozenset((released | forms.keys()) - masked)
+        self.restored = frozenset((released | whole) - swept)
+        self.sweep_exempt = frozenset((released | forms.keys()) - swept)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
 
@@ -165,7 +165,7 @@ class RewriteState:
                 return self._first_changed_by_undo(target)
             case Excluded(targets=seqs, part=0) if not self.by_seq.keys() & set(seqs):
                 return min(seqs)
-            case SweepMade(masked=seqs):
+            case SweepMade(swept=seqs):
                 return min(seqs, default=0)
             case FoldMade(after=after):
                 return after + 1

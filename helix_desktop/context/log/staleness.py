@@ -228,7 +228,7 @@ class Staleness:
         self._failed_probes, self._step = (), seq
         self._calls = {call.id: call for call in step.calls}
         self._open_calls = self._calls.copy()
-        self._argument_digests = {masked.call_id: masked.digests for masked in step.short}
+        self._argument_digests = {swept.call_id: swept.digests for swept in step.short}
         if step.short:
             self._parts[seq] = frozenset(
                 (call_id, place)

@@ -375,7 +375,7 @@ class Transcript:
         """Return the mode that the model knows: it is "ask" until a note says otherwise.
 
         UNKNOWN_MODE if the message with that note left the window, and what replaced it does not repeat the
-        note, until an undo brings it back. A mask does not hide a note.
+        note, until an undo brings it back. A sweep does not hide a note.
         """
         seq = self._mode_note_seq
         is_known = self._announced_mode == "ask" or self.window.shows(seq) or self._is_mode_repeated(seq)

@@ -51,7 +51,7 @@ def covers_around(transcript: Transcript) -> Mapping[int, int]:
     around = dict.fromkeys(shown | in_window, 0) | wide
     for seq, rewrite in rewrites.by_seq.items():
         match rewrite:
-            case SweepMade(masked=targets) | Excluded(targets=targets, part=0):
+            case SweepMade(swept=targets) | Excluded(targets=targets, part=0):
                 changed = targets
             case FormChosen(target=target) if target not in rewrites.pinned:
                 changed = (target,)
@@ -122,9 +122,9 @@ def sweep_of_one(transcript: Transcript, seq: int) -> int:
     rewrites, item = transcript.rewrites, transcript.messages.item(seq)
     shown = rewrites.chosen_forms.get(seq) or (item.event if item is not None else None)
     is_whole = isinstance(shown, ToolAnswered | FormChosen) and shown.form == "full"
-    if seq not in rewrites.masked or not is_whole:
+    if seq not in rewrites.swept or not is_whole:
         return 0
-    alone = [at for at, sweep in rewrites.sweeps.items() if sweep.masked == (seq,)]
+    alone = [at for at, sweep in rewrites.sweeps.items() if sweep.swept == (seq,)]
     return max(filter(transcript.can_undo, alone), default=0)
 
 

@@ -42,7 +42,7 @@ class WindowEntries:
         self.added_instructions: list[AddedInstructions] = []  # those that came after the start, in order
         self._entries: list[WindowEntry] = []
         self._tokens: tuple[int, int] | None = (0, 0)  # and what markers of images save; None: to be counted
-        self._maskable_items: list[LogItem] | None = []  # None: to be found
+        self._sweepable_items: list[LogItem] | None = []  # None: to be found
         self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
         self._summed, self._summed_tokens = 0, 0  # entries that were summed up since the last rewrite
@@ -56,14 +56,14 @@ class WindowEntries:
         """Apply a rewrite; entries that it leaves as they are stay the same objects."""
         self._forget_sums()
         if isinstance(rewrite, SweepMade):
-            self._mask(recorded.seq, rewrite)
+            self._sweep(recorded.seq, rewrite)
         else:
             self._rewrites.apply(recorded.seq, rewrite)
         self.last_rewrite_seq = recorded.seq
         if isinstance(rewrite, FoldMade):
             self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
         elif isinstance(rewrite, FormChosen | Excluded):
-            self._tokens = self._maskable_items = None
+            self._tokens = self._sweepable_items = None
             self.last_rearranging_seq = recorded.seq
         elif not isinstance(rewrite, SweepMade):
             self.rearrange()
@@ -82,8 +82,8 @@ class WindowEntries:
                 tokens + self.entry_tokens(entry),
                 image_tokens + sum(image.saving for image in images),
             )
-        if isinstance(entry, LogItem) and self._maskable_items is not None and self._is_maskable(entry):
-            self._maskable_items.append(entry)
+        if isinstance(entry, LogItem) and self._sweepable_items is not None and self._is_sweepable(entry):
+            self._sweepable_items.append(entry)
 
     def _add_cover(self, cover: Cover) -> None:
         """Add a new fold; if it covers only raw messages or whole notes, only these entries change."""
@@ -110,26 +110,26 @@ class WindowEntries:
             tokens, images = self._tokens_of(entries[first:end])
             before, images_before = self._tokens
             self._tokens = before - tokens + self.entry_tokens(note), images_before - images
-        if self._maskable_items is not None:
-            left = [item for item in self._maskable_items if not cover.after < item.seq <= cover.upto]
-            self._maskable_items = left
+        if self._sweepable_items is not None:
+            left = [item for item in self._sweepable_items if not cover.after < item.seq <= cover.upto]
+            self._sweepable_items = left
         self._entries = [*entries[:first], note, *entries[end:]]
 
-    def _mask(self, seq: int, sweep: SweepMade) -> None:
+    def _sweep(self, seq: int, sweep: SweepMade) -> None:
         """Apply a sweep; of messages that stand in the window, only their own tokens change."""
-        found = {*sweep.masked, *((sweep.carrier,) if sweep.anchors else ())}
+        found = {*sweep.swept, *((sweep.carrier,) if sweep.anchors else ())}
         items = [item for seq in found if (item := self._messages.item(seq)) is not None]
-        if any(map(self._is_covered, found)) or self._tokens is None or self._maskable_items is None:
+        if any(map(self._is_covered, found)) or self._tokens is None or self._sweepable_items is None:
             self._rewrites.apply(seq, sweep)
-            self._tokens = self._maskable_items = None
+            self._tokens = self._sweepable_items = None
             return
         tokens, images = self._tokens_of(items)
         self._rewrites.apply(seq, sweep)
         tokens_after, images_after = self._tokens_of(items)
         before, images_before = self._tokens
         self._tokens = before - tokens + tokens_after, images_before - images + images_after
-        masked = self.masked
-        self._maskable_items = [item for item in self._maskable_items if item.seq not in masked]
+        swept = self.swept
+        self._sweepable_items = [item for item in self._sweepable_items if item.seq not in swept]
 
     def cover_of(self, seq: int) -> Cover | None:
         """Return the rewrite that stands for a message in the window; None if the message does."""
@@ -153,7 +153,7 @@ class WindowEntries:
             if rewrite_seq <= seq:
                 break
             if isinstance(rewrite, SweepMade):
-                seqs.update(rewrite.masked, (rewrite.carrier,))
+                seqs.update(rewrite.swept, (rewrite.carrier,))
         return seqs
 
     def _tokens_of(self, entries: Sequence[WindowEntry]) -> tuple[int, int]:
@@ -179,15 +179,15 @@ class WindowEntries:
         pinned = [
             item for seq in sorted(self._rewrites.pinned) if (item := self._messages.item(seq)) is not None
         ]
-        self._tokens = self._maskable_items = None
+        self._tokens = self._sweepable_items = None
         self._entries = arrange_entries(
             self._messages.items, self._messages.position, self._covers, pinned, self.added_instructions
         )
 
     @property
-    def masked(self) -> Set[int]:
+    def swept(self) -> Set[int]:
         """Return the seqs of the messages whose content is shown as markers, by all active sweeps."""
-        return self._rewrites.masked
+        return self._rewrites.swept
 
     @property
     def handover(self) -> tuple[int, HandoverMade] | None:
@@ -250,7 +250,7 @@ class WindowEntries:
             entry.event.digest
             for entry in self._entries
             if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered)
-            if entry.seq not in covered_seqs and entry.seq not in self.masked and entry.event.form == "full"
+            if entry.seq not in covered_seqs and entry.seq not in self.swept and entry.event.form == "full"
         }
 
     def without_excluded(self, items: Iterable[LogItem]) -> list[LogItem]:
@@ -319,29 +319,25 @@ class WindowEntries:
         self._tokens_before, self._summed_items, self._wordless_tokens = {}, [], []
 
     @property
-    def maskable_items(self) -> list[LogItem]:
-        """Return the outputs and calls in the window, in order, that have markers and are not masked.
+    def sweepable_items(self) -> list[LogItem]:
+        """Return the outputs and calls in the window, in order, that have markers and are not swept.
 
         Do not change the list.
         """
-        if self._maskable_items is None:
+        if self._sweepable_items is None:
             items = (entry for entry in self._entries if isinstance(entry, LogItem))
-            self._maskable_items = [item for item in items if self._is_maskable(item)]
-        return self._maskable_items
+            self._sweepable_items = [item for item in items if self._is_sweepable(item)]
+        return self._sweepable_items
 
-    def _is_maskable(self, item: LogItem) -> bool:
-        if (
-            item.seq in self.masked
-            or item.seq in self._rewrites.excluded
-            or isinstance(item.event, UserSpoke)
-        ):
+    def _is_sweepable(self, item: LogItem) -> bool:
+        if item.seq in self.swept or item.seq in self._rewrites.excluded or isinstance(item.event, UserSpoke):
             return False
         return item.saving > 0 or item.seq in self._rewrites.chosen_forms
 
-    def masking_savings(self, item: LogItem) -> int:
-        """Return the tokens that a message's markers would save; 0 if it has none, is masked or excluded."""
+    def sweep_savings(self, item: LogItem) -> int:
+        """Return the tokens that a message's markers would save; 0 if it has none, is swept or excluded."""
         rewrites, seq = self._rewrites, item.seq
-        if seq in rewrites.masked or seq in rewrites.excluded:
+        if seq in rewrites.swept or seq in rewrites.excluded:
             return 0
         chosen_form = rewrites.chosen_forms.get(seq)
         if chosen_form is not None and isinstance(item.event, ToolAnswered):
@@ -354,7 +350,7 @@ class WindowEntries:
         if not images:
             return ()
         rewrites, seq = self._rewrites, item.seq
-        is_hidden = seq in rewrites.masked or seq in rewrites.chosen_forms or seq in rewrites.excluded
+        is_hidden = seq in rewrites.swept or seq in rewrites.chosen_forms or seq in rewrites.excluded
         return () if is_hidden else images
 
     def _item_tokens(self, item: LogItem) -> int:
@@ -362,7 +358,7 @@ class WindowEntries:
         if rewrites.excluded and (excluded := rewrites.excluded.get(seq)):
             calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
             return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
-        if seq in rewrites.masked:
+        if seq in rewrites.swept:
             return item.tokens - item.saving + self._anchor_tokens(seq)
         if rewrites.chosen_forms and (chosen_form := rewrites.chosen_forms.get(seq)):
             return chosen_form.tokens + FRAMING_TOKENS

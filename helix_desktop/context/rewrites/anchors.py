@@ -66,7 +66,7 @@ class IdentifierIndex:
         self._times: Counter[str] = Counter()  # the messages that each was in
         self._last: LogItem | None = None
         self._by_text: dict[str, tuple[str, ...]] = {}  # of notes, markers and messages that store none
-        self._of_markers: dict[int, tuple[str, ...]] = {}  # of what stands for a message that is masked
+        self._of_markers: dict[int, tuple[str, ...]] = {}  # of what stands for a message that is swept
         self._in_notes: dict[int, tuple[str, ...]] = {}  # of what a fold's note says of a message
 
     def update(self, transcript: Transcript) -> None:
@@ -108,7 +108,7 @@ class IdentifierIndex:
     def _names_in_markers(self, item: LogItem) -> tuple[str, ...]:
         names = self._of_markers.get(item.seq)
         if names is None:
-            names = tuple(chain.from_iterable(map(self._read, _texts_when_masked(item.event))))
+            names = tuple(chain.from_iterable(map(self._read, _texts_when_swept(item.event))))
             _remember(self._of_markers, item.seq, names)
         return names
 
@@ -135,25 +135,25 @@ class IdentifierIndex:
     def _names_in_window(
         self,
         transcript: Transcript,
-        also_masked: Set[int] = frozenset(),
+        also_swept: Set[int] = frozenset(),
         plan: FoldPlan | None = None,
         note: str = "",
         before: int = 1 << 62,
     ) -> list[Iterable[str]]:
-        """Return the identifiers of each part of the window, without content that is or will be masked.
+        """Return the identifiers of each part of the window, without content that is or will be swept.
 
         With a `plan` its `note` stands for what it covers. Messages from event `before` on are left out.
         """
         names: list[Iterable[str]] = [self._of_note(transcript, plan, note)] if plan is not None else []
         (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
-        masked, excluded = transcript.window.masked, transcript.rewrites.excluded
+        swept, excluded = transcript.window.swept, transcript.rewrites.excluded
         for entry in transcript.window.entries():
             if isinstance(entry, LogItem):
                 seq = entry.seq
                 if after < seq <= upto or seq >= before:
                     continue
                 is_excluded = seq in excluded
-                if seq not in masked and seq not in also_masked and not is_excluded:
+                if seq not in swept and seq not in also_swept and not is_excluded:
                     names.append(self._of_item(entry))
                     continue
                 if not is_excluded:
@@ -212,13 +212,13 @@ class IdentifierIndex:
 
         Every message of the log must have been read.
         """
-        also_masked = set(seqs)
-        items = (item for seq in also_masked if (item := transcript.messages.item(seq)) is not None)
+        also_swept = set(seqs)
+        items = (item for seq in also_swept if (item := transcript.messages.item(seq)) is not None)
         hidden = set(chain.from_iterable(map(self._of_item, items)))
         left_out = self.only_in(transcript.window.excluded_items())
         # The newest messages are most of the window: what they name was last seen in them.
-        newest = _whole_from(transcript, also_masked)
-        hidden.difference_update(left_out, *self._names_in_window(transcript, also_masked, before=newest))
+        newest = _whole_from(transcript, also_swept)
+        hidden.difference_update(left_out, *self._names_in_window(transcript, also_swept, before=newest))
         prices = self._prices(self._used, self._used.keys() & hidden, _USED_FACTOR, newest)
         prices += self._prices(self._unused, self._unused.keys() & hidden, before=newest)
         return self._line(SWEEP_TITLE, prices, max_tokens)
@@ -250,19 +250,19 @@ def _put_last(places: dict[str, LogItem], names: Sequence[str], item: LogItem) -
     places.update(zip(names, repeat(item)))
 
 
-def _whole_from(transcript: Transcript, also_masked: Set[int]) -> int:
+def _whole_from(transcript: Transcript, also_swept: Set[int]) -> int:
     """Return the event from which on each message stands in the window with its content."""
     upto = max((cover.upto for cover in transcript.window.covers), default=0)
-    masked, excluded, start = transcript.window.masked, transcript.rewrites.excluded, 1 << 62
+    swept, excluded, start = transcript.window.swept, transcript.rewrites.excluded, 1 << 62
     for item in reversed(transcript.messages.items):
         seq = item.seq
-        if seq <= upto or seq in masked or seq in also_masked or seq in excluded:
+        if seq <= upto or seq in swept or seq in also_swept or seq in excluded:
             break
         start = seq
     return start
 
 
-def _texts_when_masked(event: MessageEvent) -> tuple[str, ...]:
+def _texts_when_swept(event: MessageEvent) -> tuple[str, ...]:
     """Return what still stands in the window of a message whose content is gone."""
     if isinstance(event, ToolAnswered):
         return event.target[:WHOLE_TARGET], event.about

@@ -33,7 +33,7 @@ _NAMES_CALLS = 13  # model calls that a sweep's line of names stands until its o
 class SweepPlan(msgspec.Struct, frozen=True):
     """A plan to turn the content of these messages into markers; `rent` is the cost of waiting, in tokens."""
 
-    masked: tuple[int, ...]
+    swept: tuple[int, ...]
     saved: int
     rent: float = 0.0
 
@@ -80,7 +80,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
 def _newest_of(seqs: Iterable[int], transcript: Transcript, max_tokens: float) -> set[int]:
     """Return the newest of these messages that are sent whole, in so many tokens together."""
     newest: set[int] = set()
-    for seq in sorted(set(seqs) - transcript.window.masked, reverse=True):
+    for seq in sorted(set(seqs) - transcript.window.swept, reverse=True):
         item = transcript.messages.item(seq)
         max_tokens -= item.tokens if item is not None else 0
         if max_tokens < 0:
@@ -121,14 +121,14 @@ def sweep_candidates(
     together, 3,000 at least; a file also `fold_after_steps` calls from each edit on, what the turn recalled,
     or the user named for it in a small window, until its end. Of the last two turns only what is superseded
     is a candidate in a small context; see `whole_from`. Never candidates: what the user pinned, the newest
-    copy of often recalled content, and user messages, whose images have a sweep of their own. Masked is a
+    copy of often recalled content, and user messages, whose images have a sweep of their own. Swept is a
     state: a marker is never a candidate again (invariant 5).
     """
     candidates = []
     in_work, steps = WorkingSet.of(transcript, policy, gauge), transcript.messages.steps
     first_kept, oldest_protected = whole_from(transcript, policy, gauge), None
     fresh, named = _fresh_outputs(transcript, policy, gauge), _named_files(transcript, policy, gauge)
-    for item, saving in _maskable_items(transcript, policy, MIN_PROTECTED_STEPS):
+    for item, saving in _sweepable_items(transcript, policy, MIN_PROTECTED_STEPS):
         is_in_work = item.seq in in_work.seqs
         is_superseded = not is_in_work and item.seq in transcript.superseded
         if not is_superseded and (
@@ -210,19 +210,19 @@ def closed_candidates(
     steps = transcript.messages.steps
     return [
         SweepCandidate(item.seq, saving, steps - item.step)
-        for item, saving in _maskable_items(transcript, policy, protected_steps)
+        for item, saving in _sweepable_items(transcript, policy, protected_steps)
         if not (transcript.open_calls and isinstance(item.event, AssistantSpoke) and item.step == steps)
     ]
 
 
-def _maskable_items(
+def _sweepable_items(
     transcript: Transcript, policy: ContextPolicy, protected_steps: int
 ) -> Iterator[tuple[LogItem, int]]:
     """Yield what markers save enough tokens of, with these; nothing new, pinned or never cached."""
     min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - protected_steps
     staying = transcript.rewrites.pinned | _never_cached(transcript, policy)
-    for item in transcript.window.maskable_items:
-        saving = transcript.window.masking_savings(item) if item.step <= last_step else 0
+    for item in transcript.window.sweepable_items:
+        saving = transcript.window.sweep_savings(item) if item.step <= last_step else 0
         if saving >= min_saving and item.seq not in staying:
             yield item, saving
 
@@ -246,7 +246,7 @@ def image_messages(transcript: Transcript) -> tuple[int, ...]:
         for item in transcript.window.entries()
         if isinstance(item, LogItem) and isinstance(item.event, UserSpoke)
     )
-    return tuple(item.seq for item in user_items if transcript.window.masking_savings(item) > 0)
+    return tuple(item.seq for item in user_items if transcript.window.sweep_savings(item) > 0)
 
 
 def _eligible_since(
@@ -322,7 +322,7 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, gau
         return False
     # All behind it counts, the newest step too, though that is read uncached either way: else rewrites come
     # right behind a large new output, and in a small window take what the running turn works on.
-    resent = transcript.window.tokens_from(plan.masked[0]) - saved
+    resent = transcript.window.tokens_from(plan.swept[0]) - saved
     price = rewrite_price(transcript.window.tokens[0], gauge.window) * resent
     price += PROVIDER_CACHED_PRICE * _NAMES_CALLS * names
     return saved >= policy.sweep_max or plan.rent >= price
@@ -353,4 +353,4 @@ def _waiting_cost(candidates: list[SweepCandidate]) -> float:
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:
     items = (item for seq in seqs if (item := transcript.messages.item(seq)) is not None)
-    return sum(transcript.window.masking_savings(item) for item in items)
+    return sum(transcript.window.sweep_savings(item) for item in items)

@@ -175,7 +175,7 @@ def _places_in_work(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge
 ) -> set[tuple[int, bool]]:
     in_work = WorkingSet.of(transcript, policy, gauge)
-    items = (transcript.messages.item(seq) for seq in in_work.seqs.keys() - transcript.window.masked)
+    items = (transcript.messages.item(seq) for seq in in_work.seqs.keys() - transcript.window.swept)
     return {
         _place(item)
         for item in items

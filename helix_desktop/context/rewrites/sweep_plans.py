@@ -166,13 +166,13 @@ def sweep_images(
 
 def _first_that_free(transcript: Transcript, seqs: list[int], tokens: int | None) -> SweepPlan | None:
     """Return the sweep of the first of these messages that free so many tokens together; None: of all."""
-    masked, saved = list[int](), 0
+    swept, saved = list[int](), 0
     for seq in seqs:
         if tokens is not None and saved >= tokens:
             break
-        masked.append(seq)
+        swept.append(seq)
         saved += caching.tokens_saved(transcript, (seq,))
-    return SweepPlan(tuple(sorted(masked)), saved) if masked else None
+    return SweepPlan(tuple(sorted(swept)), saved) if swept else None
 
 
 def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: str, now_ms: int) -> bool:

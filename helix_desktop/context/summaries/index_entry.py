@@ -14,7 +14,7 @@ from helix_desktop.domain.digest import MARKER_START, MIN_PREFIX, digest_of
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
-    MaskedCall,
+    SweptCall,
     ToolAnswered,
     UserSpoke,
 )
@@ -165,7 +165,7 @@ def _add_lines(lines: list[str], item: LogItem) -> int:
         case AssistantSpoke(text=text, calls=calls, short=short):
             if text.strip():
                 lines.append(f"e{seq} agent: {_continued_lines(text)}")
-            arguments = {masked_call.call_id: masked_call.arguments for masked_call in short}
+            arguments = {swept_call.call_id: swept_call.arguments for swept_call in short}
             for call in calls:
                 line = f"{call.name} {arguments.get(call.id, call.arguments)}"
                 lines.append(f"e{seq} call {_continued_lines(line)}")
@@ -191,15 +191,15 @@ def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) ->
     return count
 
 
-def _argument_label(call: ToolCall | None, masked_call: MaskedCall, digest: str) -> str:
+def _argument_label(call: ToolCall | None, swept_call: SweptCall, digest: str) -> str:
     """Return which argument of which call a content was: an edit has the old text and the new one."""
     of_call = f"of {one_line(call.name)}" if call is not None else "of a call"
-    values, marked = decode_arguments(masked_call.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
+    values, marked = decode_arguments(swept_call.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
     if not digest or not isinstance(values, dict):
         return f"argument {of_call}"
     name = next((n for n, value in values.items() if isinstance(value, str) and value.startswith(marked)), "")
     argument = f"argument {one_line(name)}" if name not in ("", WHOLE_KEY) else "argument"
-    target = call_target(masked_call.arguments)
+    target = call_target(swept_call.arguments)
     of_target = "" if target.startswith(MARKER_START) else f" {target[:WHOLE_TARGET]}"
     return f"{argument} {of_call}{of_target}"
 

@@ -73,7 +73,7 @@ class TranscriptLine(msgspec.Struct, frozen=True):
 
 
 def transcript_lines(
-    items: Iterable[LogItem], covers: Sequence[Cover] = (), masked: Set[int] = frozenset()
+    items: Iterable[LogItem], covers: Sequence[Cover] = (), swept: Set[int] = frozenset()
 ) -> tuple[TranscriptLine, ...]:
     """Return the transcript lines of these messages.
 
@@ -87,7 +87,7 @@ def transcript_lines(
     for item in items:
         cover = next((cover for cover in covers if cover.after < item.seq <= cover.upto), None)
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
-            lines.append(_item_line(item, _shown_chars(item, masked)))
+            lines.append(_item_line(item, _shown_chars(item, swept)))
         elif isinstance(cover.event, FoldMade):
             lines.append(_folded_line(item))
         else:
@@ -102,11 +102,11 @@ def transcript_lines(
     return tuple(lines)
 
 
-def _shown_chars(item: LogItem, masked: Set[int]) -> int:
+def _shown_chars(item: LogItem, swept: Set[int]) -> int:
     output = item.event if isinstance(item.event, ToolAnswered) else None
     if output is not None and len(output.text) <= _SMALL:
         return _SMALL
-    return _CACHED if item.seq in masked or (output is not None and output.recalled) else FULL_CHARS
+    return _CACHED if item.seq in swept or (output is not None and output.recalled) else FULL_CHARS
 
 
 def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:

@@ -8,10 +8,10 @@ from helix_desktop.domain.text_format import pluralize, utc_minute
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 
-def attachment_text(attachment: Attachment, masked: bool = False) -> str:
-    """Return an attachment as the user's message holds it; an image is text and hash when `masked`."""
+def attachment_text(attachment: Attachment, swept: bool = False) -> str:
+    """Return an attachment as the user's message holds it; an image is text and hash when `swept`."""
     if attachment.image is not None:
-        return attachment.image.marker if masked else attachment.image.text
+        return attachment.image.marker if swept else attachment.image.text
     if attachment.again:
         handle = bare_marker(attachment.digest, attachment.handle_digits)
         return f"[{_attachment_heading(attachment)}, attached again: it stands in a message above. {handle}]"

@@ -32,7 +32,7 @@ class MessageStates:
             return _state_of_cover(cover)
         if seq in self._rewrites.excluded:
             return "excluded"
-        return "cached" if seq in self._rewrites.masked else "in_window"
+        return "cached" if seq in self._rewrites.swept else "in_window"
 
     def cover_of(self, seq: int) -> Cover | None:
         index = bisect_left(self._ends, seq)
@@ -44,7 +44,7 @@ class MessageStates:
 
 def sent_outputs(entries: Iterable[WindowEntry], transcript: Transcript) -> Mapping[str, bool]:
     """Return which contents are sent, as they arrived or recalled whole, and whether all of each is."""
-    out = transcript.window.masked | transcript.rewrites.excluded.keys()
+    out = transcript.window.swept | transcript.rewrites.excluded.keys()
     sent: dict[str, bool] = {}
     for entry in entries:
         if not isinstance(entry, LogItem | PinnedCopy) or entry.seq in out:

@@ -107,7 +107,7 @@ def _is_changeable(entry: WindowEntry, transcript: Transcript, policy: ContextPo
     if not isinstance(entry, LogItem) or entry.saving < max(1, policy.least_saving) or _is_users(entry):
         return False
     rewrites = transcript.rewrites
-    return not any(entry.seq in seqs for seqs in (rewrites.masked, rewrites.sweep_exempt, rewrites.pinned))
+    return not any(entry.seq in seqs for seqs in (rewrites.swept, rewrites.sweep_exempt, rewrites.pinned))
 
 
 def _block_count(message: Message) -> int:

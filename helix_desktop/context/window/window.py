@@ -173,7 +173,7 @@ def entry_state(
     if isinstance(entry, LogItem):
         rewrites, seq = transcript.rewrites, entry.seq
         forms = rewrites.chosen_forms.get(seq), rewrites.excluded.get(seq)
-        return seq in rewrites.masked, *forms, rewrites.anchors.get(seq), info.images
+        return seq in rewrites.swept, *forms, rewrites.anchors.get(seq), info.images
     events = tuple(cover.event for cover in entry.covers)
     excluded = tuple(transcript.rewrites.excluded.get(cover.seq) for cover in entry.covers)
     if isinstance(entry.event, FoldMade):
@@ -345,10 +345,10 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
             return Message("user", _observations_text(entry, transcript))
     match entry.event:
         case UserSpoke() as message:
-            text = user_text(message, entry.seq in transcript.window.masked)
+            text = user_text(message, entry.seq in transcript.window.swept)
             return Message("user", text, images=transcript.window.images_of(entry))
         case AssistantSpoke() as response:
-            calls = _masked_calls(response) if entry.seq in transcript.window.masked else response.calls
+            calls = _swept_calls(response) if entry.seq in transcript.window.swept else response.calls
             return Message("assistant", response.text, calls, verbatim=response.verbatim)
         case ToolAnswered() as output:
             text = output_text(entry, output, transcript)
@@ -361,7 +361,7 @@ def _excluded_message(entry: WindowEntry, exclusions: Sequence[Excluded], transc
     text = "\n".join(event.text for event in exclusions)
     match entry:
         case LogItem(event=AssistantSpoke() as response):
-            return Message("assistant", text, _masked_calls(response))
+            return Message("assistant", text, _swept_calls(response))
         case LogItem(event=ToolAnswered() as output):
             sweep = transcript.rewrites.anchors.get(entry.seq)
             text = f"{text}\n{sweep.anchors}" if sweep else text
@@ -379,7 +379,7 @@ def _observations_text(block: SummaryBlock, transcript: Transcript) -> str:
 
 def output_text(item: LogItem, output: ToolAnswered, transcript: Transcript) -> str:
     """Return the form of an output in the window: marker, the form the user chose, or the original one."""
-    if item.seq in transcript.window.masked:
+    if item.seq in transcript.window.swept:
         sweep = transcript.rewrites.anchors.get(item.seq)
         return f"{output_marker(output)}\n{sweep.anchors}" if sweep else output_marker(output)
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
@@ -393,18 +393,18 @@ def _pinned_text(item: LogItem, transcript: Transcript) -> str:
     return f"[Pinned output, for reference: {about}]\n{output_text(item, output, transcript)}"
 
 
-def _masked_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:
+def _swept_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:
     short = {call.call_id: call.arguments for call in response.short}
     return tuple(ToolCall(call.id, call.name, short.get(call.id, call.arguments)) for call in response.calls)
 
 
-def user_text(event: UserSpoke, masked: bool = False) -> str:
+def user_text(event: UserSpoke, swept: bool = False) -> str:
     """Return the mode note, the user's text, then what they attached, labeled.
 
-    Images are text and hash when `masked`.
+    Images are text and hash when `swept`.
     """
     parts = [event.note, event.text]
-    parts += [attachment_text(attachment, masked) for attachment in event.attachments]
+    parts += [attachment_text(attachment, swept) for attachment in event.attachments]
     return "\n\n".join(part for part in parts if part)
 
 

@@ -270,7 +270,7 @@ def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) 
             why = text("Left out by you · some of its names stay in a list until that is rewritten")
             item = msgspec.structs.replace(item, why=why)
     elif isinstance(entry, LogItem) and entry.seq not in transcript.rewrites.pinned:
-        item = msgspec.structs.replace(item, cachable=max(0, transcript.window.masking_savings(entry)))
+        item = msgspec.structs.replace(item, cachable=max(0, transcript.window.sweep_savings(entry)))
     return item
 
 
@@ -278,7 +278,7 @@ def _is_named_elsewhere(item: LogItem, transcript: Transcript) -> bool:
     """Return True if the line of an earlier sweep names what an excluded output says: it never changes."""
     names = {*item.event.identifiers} if isinstance(item.event, ToolAnswered) else set[str]()
     sweeps = transcript.rewrites.anchors.values()
-    return any(item.seq in sweep.masked and names & {*names_in_line(sweep.anchors)} for sweep in sweeps)
+    return any(item.seq in sweep.swept and names & {*names_in_line(sweep.anchors)} for sweep in sweeps)
 
 
 def _excluded_item(item: WindowItem, event: Excluded, transcript: Transcript) -> WindowItem:
@@ -327,25 +327,25 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
 
 
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:
-    masked = item.seq in transcript.window.masked
+    swept = item.seq in transcript.window.swept
     match item.event:
         case UserSpoke() as message:
             name, why = _plain(message.text) or text("Images"), _message_text(message)
-            return WindowItem(item.seq, "user", name, tokens, "images_cached" if masked else "full", why)
+            return WindowItem(item.seq, "user", name, tokens, "images_cached" if swept else "full", why)
         case AssistantSpoke() as response:
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
-            cached_ids = {call.call_id for call in response.short} if masked else set[str]()
+            cached_ids = {call.call_id for call in response.short} if swept else set[str]()
             cached = [call_target(call.arguments) for call in response.calls if call.id in cached_ids]
             name = text.plural(len(response.calls), "%n tool call", "%n tool calls")
             if has_words:
                 name = _plain(response.text)
             elif targets := _short(", ".join(map(one_line, filter(None, cached)))):
                 name = text("Text of {call}", call=targets)
-            state: WindowItemState = "arguments_cached" if masked else "full"
+            state: WindowItemState = "arguments_cached" if swept else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
         case ToolAnswered() as output:
-            row = _output_item(item, output, tokens, masked, transcript)
+            row = _output_item(item, output, tokens, swept, transcript)
             since = transcript.stale_digests.get(output.recalled or output.digest, 0)
             return msgspec.structs.replace(row, changed_since=since)
 
@@ -363,7 +363,7 @@ def _message_text(message: UserSpoke) -> TranslatableText:
 
 
 def _output_item(
-    item: LogItem, output: ToolAnswered, tokens: int, masked: bool, transcript: Transcript
+    item: LogItem, output: ToolAnswered, tokens: int, swept: bool, transcript: Transcript
 ) -> WindowItem:
     name = _call_text(item)
     counted = output.full_tokens or (output.tokens if output.form == "full" else 0)
@@ -371,7 +371,7 @@ def _output_item(
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     form = chosen_form.form if chosen_form else output.form
     is_full = form == "full" and bool(output.whole or chosen_form or output.recalled)
-    if masked:
+    if swept:
         why = text("{size} stored", size=ByteSize(output.size))
         return WindowItem(item.seq, "output", name, tokens, "cached", why, whole=whole if is_full else 0)
     if item.seq in transcript.rewrites.pinned:

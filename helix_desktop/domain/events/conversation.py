@@ -106,7 +106,7 @@ class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     prompt: PromptSource | None = None
 
 
-class MaskedCall(msgspec.Struct, frozen=True, gc=False):
+class SweptCall(msgspec.Struct, frozen=True, gc=False):
     """A call whose large argument values can be markers: its arguments then, and what they stand for."""
 
     call_id: str
@@ -141,7 +141,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     duration_ms: int = 0
     demo: bool = False
     verbatim: dict[str, Any] | None = None
-    short: tuple[MaskedCall, ...] = ()
+    short: tuple[SweptCall, ...] = ()
     short_tokens: int = 0
     cost: float = 0.0
     window: int = 0

@@ -5,6 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal, Self
 
+import msgspec
+
 from helix_desktop.domain.events.session import EventBase
 
 _OLD_TEXTS = {
@@ -101,13 +103,13 @@ Form = Literal["full", "preview", "compact"]
 class SweepMade(EventBase, frozen=True, tag="sweep-made"):
     """Old content became markers.
 
-    `masked` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
+    `swept` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
     events (images). `anchors` is a line with identifiers that left the window; it stands below the marker of
     the output `carrier`. `averted_handover_at` is the share of the context window at which a handover was due
     before and no more after; 0: none was.
     """
 
-    masked: tuple[int, ...]
+    swept: tuple[int, ...] = msgspec.field(name="masked")
     saved: int
     reason: SweepReason
     anchors: str = ""

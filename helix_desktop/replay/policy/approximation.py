@@ -185,7 +185,7 @@ class _Approximation:
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
         self._window, self._ratio = self._fixed_tokens, facts.ratio
         self._count = 0  # messages so far
-        self._covered = self._masked_upto = self._notes = self._observed = 0
+        self._covered = self._swept_upto = self._notes = self._observed = 0
         self._turn_start = self._previous_turn_start = 0  # messages before the running turn, the one before
         self._handed_over_at = 0
         self._summary = 0  # tokens of the handover, or the observations, before the notes
@@ -259,7 +259,7 @@ class _Approximation:
         if sweeps.gain and self._is_sweep_due(total):
             shared = min(shared, before - (total - (sweeps.first or 0)))
             self._shrink(seq, at, SweepMade, sweeps.gain)
-            self._masked_upto = sweeps.position
+            self._swept_upto = sweeps.position
             sweeps.clear()
         if self._observed and self._window >= self._place_at:
             shared = float(self._fixed_tokens)
@@ -290,21 +290,21 @@ class _Approximation:
         """Fold all that is ready; condense the notes once they outgrow their share, and return True then."""
         policy, folds, is_condensed = self._policy, self._folds, False
         upto = folds.position
-        masked = self._saved_between(self._covered, min(upto, self._masked_upto))
+        swept = self._saved_between(self._covered, min(upto, self._swept_upto))
         names = names_line_tokens(policy, folds.gain)
         self._notes += names + sum(message.in_note for message in self._messages[self._covered : upto])
-        freed, cap = folds.gain - masked - names, policy.condense_at * self._room
+        freed, cap = folds.gain - swept - names, policy.condense_at * self._room
         if cap and self._notes > cap:
             briefly = condensed_tokens(policy, int(self._room)) + self._quoted(upto)
             briefly += policy.ledger_tokens + policy.anchor_tokens
             if self._notes - briefly >= policy.fold_least:
                 freed, self._notes, is_condensed = freed + self._notes - briefly, briefly, True
         self._shrink(seq, at, FoldMade, freed)
-        beyond = self._saved_between(max(upto, self._masked_upto), self._sweeps.position)
+        beyond = self._saved_between(max(upto, self._swept_upto), self._sweeps.position)
         if beyond:
             self._shrink(seq, at, SweepMade, beyond)
         self._covered = max(self._covered, upto)
-        self._masked_upto = max(self._masked_upto, self._sweeps.position, upto)
+        self._swept_upto = max(self._swept_upto, self._sweeps.position, upto)
         folds.clear()
         self._sweeps.clear(upto)
         return is_condensed
@@ -340,7 +340,7 @@ class _Approximation:
 
     def _cover(self, position: int) -> None:
         self._covered, self._notes = max(self._covered, position), 0
-        self._masked_upto = max(self._masked_upto, position)
+        self._swept_upto = max(self._swept_upto, position)
         self._sweeps.clear(position)
         self._folds.clear(position)
 

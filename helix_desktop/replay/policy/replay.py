@@ -311,7 +311,7 @@ class WindowNames:
     def _is_changed(self, item: LogItem) -> bool:
         """Return True if a message stands in the window in another form than it came in."""
         seq, rewrites = item.seq, self._transcript.rewrites
-        is_rewritten = seq in rewrites.masked or seq in rewrites.chosen_forms or seq in rewrites.excluded
+        is_rewritten = seq in rewrites.swept or seq in rewrites.chosen_forms or seq in rewrites.excluded
         return is_rewritten or seq in self._shortened
 
     def _form_of(self, entry: WindowEntry) -> _Form:

@@ -357,7 +357,7 @@ class TurnController(QObject):
     def show_rewrite(self, seq: int) -> None:
         transcript = self._session.transcript
         cover, rewrites = MessageStates(transcript).cover_of(seq), transcript.rewrites
-        swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked)
+        swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.swept)
         newest = max(filter(rewrites.is_active, swept), default=0)
         self._session.perform(ShowInTimeline(cover.seq if cover is not None else newest))
 

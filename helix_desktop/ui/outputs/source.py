@@ -350,11 +350,11 @@ def _item_states(
             saved = max(0, full - sent)
             yield output.digest, "in_part" if state == "in_window" and not is_full else state, saved
         case AssistantSpoke() as response if response.short:
-            masked = item.seq in transcript.window.masked and in_window
+            swept = item.seq in transcript.window.swept and in_window
             saving = response.tokens - response.short_tokens
             for call in response.short:
                 for digest in call.digests:
-                    stands: CacheState = "cached" if masked else state
+                    stands: CacheState = "cached" if swept else state
                     yield digest, stands, saving if stands == "cached" else 0
         case UserSpoke(attachments=attachments):
             for attachment in attachments:

@@ -54,9 +54,9 @@ from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     context_change_text,
-    masked_contents_text,
     retaken_text,
     rewrite_reason_text,
+    swept_contents_text,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
@@ -384,7 +384,7 @@ class SweepCard(Rewrite, frozen=True):
 
     @property
     def title(self) -> str:
-        return masked_contents_text(*self.counts)
+        return swept_contents_text(*self.counts)
 
     @property
     def size_text(self) -> str:

@@ -274,7 +274,7 @@ class _CardReducer:
 
     def _sweep(self, recorded: RecordedEvent, sweep: SweepMade) -> SweepCard:
         events = [
-            item.event for seq in sweep.masked if (item := self._transcript.messages.item(seq)) is not None
+            item.event for seq in sweep.swept if (item := self._transcript.messages.item(seq)) is not None
         ]
         outputs = [(event.digest, output_title(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]

@@ -67,11 +67,11 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.words.context_changes import (
     context_change_text,
-    masked_contents_text,
     reasons_text,
     retaken_text,
     revision_size_text,
     rewrite_reason_text,
+    swept_contents_text,
     trigger_text,
 )
 from helix_desktop.words.costs import cost_text
@@ -495,7 +495,7 @@ class ChangeCard(Rewrite, frozen=True):
         )
         sweeps = [part.counts for part in self.parts if isinstance(part, SweepCard)]
         counts = map(sum, zip(*sweeps, strict=True))
-        contents = masked_contents_text(*counts) if sweeps else ""
+        contents = swept_contents_text(*counts) if sweeps else ""
         return dotted(dict.fromkeys((*(title for *_, title in ranges), contents)))
 
     @property

@@ -270,7 +270,7 @@ class SessionNavigation(WindowPart):
                     index == digest
                 ):
                     return entry.seq
-                case SweepMade(masked=masked) if seq in masked:
+                case SweepMade(swept=swept) if seq in swept:
                     return entry.seq
         return 0
 

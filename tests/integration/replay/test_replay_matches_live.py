@@ -168,7 +168,7 @@ def test_live_and_replay_send_the_same(name: str, policy: ContextPolicy, steps: 
         counts = replayer.counts
         acted = {"handovers": counts.handovers, "observations": counts.observations}.get(name, counts.sweeps)
         assert acted, counts
-        # Each call of a summary model is paid for; a checkpoint that is put in place as it was took none then.
+        # Each call of a summary model is paid for; putting a checkpoint in place as it was took none.
         made = (recorded.event for recorded in replayer.session.log)
         handovers = sum(event.calls for event in made if isinstance(event, HandoverMade))
         assert len(replayer.summaries) >= counts.observations + counts.reflections + handovers

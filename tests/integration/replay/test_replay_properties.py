@@ -139,7 +139,7 @@ def test_any_session_fits_and_stays_within_reach(
                 _check_reach(replayer, request, outputs, recalled)
                 transcript = replayer.session.transcript
                 contents = {item.seq for item in transcript.messages.items if item.saving > 0}
-                whole = set(filter(transcript.window.shows, contents)) - transcript.window.masked
+                whole = set(filter(transcript.window.shows, contents)) - transcript.window.swept
                 assert not whole & left
                 left = contents - whole
             replayer.feed(message)

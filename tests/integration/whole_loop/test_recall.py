@@ -127,7 +127,7 @@ async def test_a_fact_two_handovers_back_is_found_in_one_call(tmp_path: Path) ->
         assert await rig.store.get(digest_of(vault)) == vault, "byte for byte"
 
 
-async def test_a_masked_output_is_recalled_by_the_hash_in_its_marker(tmp_path: Path) -> None:
+async def test_a_swept_output_is_recalled_by_the_hash_in_its_marker(tmp_path: Path) -> None:
     policy = msgspec.structs.replace(PROFILES["lean"], fold_after_steps=0)
     async with loop_rig(tmp_path, Reader(), policy) as rig:
         vault = fill(rig.root)
@@ -140,11 +140,9 @@ async def test_a_masked_output_is_recalled_by_the_hash_in_its_marker(tmp_path: P
         assert not rig.events(HandoverMade)
         assert (await rig.conversation.run("What is the code of the vault?")).how == "done"
         await rig.assert_consistent()
-        masked = next(
-            sent for sent in rig.chat_requests if "[CACHED] recall" in json.dumps(sent.messages[2:])
-        )
-        previous = rig.chat_requests[rig.chat_requests.index(masked) - 1]
-        assert len(masked.received.body) < len(previous.received.body)
+        swept = next(sent for sent in rig.chat_requests if "[CACHED] recall" in json.dumps(sent.messages[2:]))
+        previous = rig.chat_requests[rig.chat_requests.index(swept) - 1]
+        assert len(swept.received.body) < len(previous.received.body)
         (recalled,) = [event for event in rig.events(ToolAnswered) if event.recalled]
         assert recalled.recalled == digest_of(vault)
         head, _, text = str(rig.chat_requests[-1].messages[-1]["content"]).partition("\n")
@@ -190,7 +188,7 @@ async def test_what_the_user_recalled_stays_in_the_requests(tmp_path: Path) -> N
             )
             (rig.root / f"{number}.txt").write_text("\n".join(lines))
             await rig.conversation.run(f"Read {number}.txt")
-        recalled = rig.events(SweepMade)[-1].masked[0]
+        recalled = rig.events(SweepMade)[-1].swept[0]
         await rig.conversation.window.choose_form(recalled, "full")
         for question in ("What did it say?", "And now?", "And then?"):
             clock.advance_s(7_200)

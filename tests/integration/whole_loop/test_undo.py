@@ -69,7 +69,7 @@ class Work:
             assert self.messages < 12
             await self.say()
             sweeps = dict(transcript.rewrites.sweeps)
-        items = (transcript.messages.item(target) for target in sweeps[seqs[0]].masked)
+        items = (transcript.messages.item(target) for target in sweeps[seqs[0]].swept)
         outputs = [item.event for item in items if item is not None and isinstance(item.event, ToolAnswered)]
         lines = [output.text.strip().splitlines()[-2] for output in outputs]
         assert set(self.missing(lines)) == set(lines)
@@ -95,7 +95,7 @@ async def test_small_outputs_leave_with_the_next_batch(tmp_path: Path) -> None:
             clock.advance_s(7_200 if rig.conversation.session.transcript.messages.turns == 2 else 0)
             await work.say(message)
         (swept,) = rig.conversation.session.transcript.rewrites.sweeps.values()
-        assert len(swept.masked) == 5
+        assert len(swept.swept) == 5
 
 
 @pytest.mark.parametrize("attached", [True, False], ids=["with older messages", "outputs alone"])

@@ -95,7 +95,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
         await rig.wait_for_turn_end()
-        assert max(changed) > len(sweep.masked), "its outputs and its divider are laid out in one go"
+        assert max(changed) > len(sweep.swept), "its outputs and its divider are laid out in one go"
         assert _badges(rig)["part0.txt"] == "in_window"
         assert (await _states(rig))["part0.txt"] == "in_window"
         assert rig.conversation.window.measure()[0].estimate > sent.estimate
@@ -122,7 +122,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
 
         three = {outputs[f"part{number}.txt"] for number in (5, 6, 7)}
-        before = set(session.transcript.window.masked)
+        before = set(session.transcript.window.swept)
         for seq in sorted(three):
             await rig.conversation.window.cache_now(seq)
         divider = rig.rows(DividerRow)[-1]
@@ -135,9 +135,9 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         words = "Undone: Cached 3 outputs"
         await until(lambda: words in rig.banner_text(), "what was undone")
         assert "What you restored stays until the context reaches 95 %, " in rig.banner_text()
-        assert set(session.transcript.window.masked) == before
+        assert set(session.transcript.window.swept) == before
         find_button(rig.window.notices, "redo").click()
-        await until(lambda: set(session.transcript.window.masked) == before | three, "redone")
+        await until(lambda: set(session.transcript.window.swept) == before | three, "redone")
         await until(lambda: words not in rig.banner_text(), "it is no longer true")
 
         await rig.conversation.window.exclude(outputs["part4.txt"])

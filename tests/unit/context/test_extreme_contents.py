@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.context.intake.marker import MIN_CHARS, mask_arguments
+from helix_desktop.context.intake.marker import MIN_CHARS, sweep_arguments
 from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import NO_OUTPUT
@@ -101,7 +101,7 @@ def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
     """As a marker a call is still one JSON object; its content is stored byte for byte."""
     body = msgspec.json.encode("def f():\n\treturn 'é\\u2028'\n" * 60).decode()
     arguments = ARGUMENTS[name].replace("%s", body)
-    short = mask_arguments(ToolCall("c", "write_file", arguments))
+    short = sweep_arguments(ToolCall("c", "write_file", arguments))
     assert short is not None
     assert isinstance(msgspec.json.decode(short.call.arguments), dict)
     assert len(short.call.arguments) < 600
@@ -120,7 +120,7 @@ def test_small_values_stay_as_the_model_wrote_them() -> None:
     body = msgspec.json.encode("x" * 900).decode()
     small = r'"n": 1.50, "at": "src\/a.py", "flags": [1e3,  null], "big": 12345678901234567890123'
     arguments = f'{{{small}, "new": {body}}}'
-    short = mask_arguments(ToolCall("c", "edit_file", arguments))
+    short = sweep_arguments(ToolCall("c", "edit_file", arguments))
     assert short is not None
     for part in ('"n":1.50', '"at":"src\\/a.py"', '"flags":[1e3,  null]', '"big":12345678901234567890123'):
         assert part in short.call.arguments
@@ -131,7 +131,7 @@ def test_small_values_stay_as_the_model_wrote_them() -> None:
 def test_a_marker_says_what_it_stands_for_if_that_was_no_string(value: str, kind: str) -> None:
     """It is a string, and the model imitated it where its tool takes an array of edits."""
     body = value.replace("%s", msgspec.json.encode("x = 1\n" * 300).decode())
-    short = mask_arguments(ToolCall("c", "multi_edit", f'{{"path": "a.py", "edits": {body}}}'), 12)
+    short = sweep_arguments(ToolCall("c", "multi_edit", f'{{"path": "a.py", "edits": {body}}}'), 12)
     assert short is not None
     (marker,) = [text for text in msgspec.json.decode(short.call.arguments).values() if "[CACHED]" in text]
     assert (f" KB, sent as a JSON {kind}" in marker) == bool(kind)
@@ -142,6 +142,6 @@ def test_a_marker_says_what_it_stands_for_if_that_was_no_string(value: str, kind
 def test_small_arguments_stay_unchanged(size: int) -> None:
     """A marker would save nothing."""
     assert (
-        mask_arguments(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode()))
+        sweep_arguments(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode()))
         is None
     )

@@ -138,7 +138,7 @@ def check_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulato
                 transcript.window.entries(),
             )
             assert twin.window.tokens == transcript.window.tokens
-            assert twin.window.maskable_items == transcript.window.maskable_items
+            assert twin.window.sweepable_items == transcript.window.sweepable_items
             assert _sums(twin) == _sums(transcript)
         _sums(transcript)  # as a request asks for them between two rewrites
 
@@ -233,15 +233,15 @@ def has_only_images(item: LogItem) -> bool:
     return isinstance(item.event, UserSpoke)
 
 
-def check_masking_is_stateful(simulator: SessionSimulator) -> None:
+def check_sweeping_is_stateful(simulator: SessionSimulator) -> None:
     """Nothing is swept while it is a marker or pinned; each marker saves enough; a sweep says how much."""
     transcript = Transcript()
     for recorded in simulator.log:
         if isinstance(recorded.event, SweepMade):
-            masked = set(recorded.event.masked)
-            assert masked
-            assert not masked & (transcript.window.masked | transcript.rewrites.pinned)
-            items = [item for seq in masked if (item := transcript.messages.item(seq))]
+            swept = set(recorded.event.swept)
+            assert swept
+            assert not swept & (transcript.window.swept | transcript.rewrites.pinned)
+            items = [item for seq in swept if (item := transcript.messages.item(seq))]
             min_saving = max(1, simulator.policy.least_saving)
             assert all(
                 saving(transcript, item) >= (1 if has_only_images(item) else min_saving) for item in items
@@ -257,7 +257,7 @@ def check_masking_is_stateful(simulator: SessionSimulator) -> None:
                     assert transcript.messages.steps - item.step >= least
         transcript.apply(recorded)
         assert (
-            not (transcript.window.masked | transcript.rewrites.excluded.keys()) & transcript.rewrites.pinned
+            not (transcript.window.swept | transcript.rewrites.excluded.keys()) & transcript.rewrites.pinned
         )
 
 
@@ -275,7 +275,7 @@ def check_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) ->
     }
     eager = msgspec.structs.replace(simulator.policy, sweep="at once")
     due_sweep = sweep_plans.sweep_due(transcript, eager, simulator.gauge(REFERENCE_WINDOW))
-    assert not often & set(due_sweep.masked if due_sweep else ())
+    assert not often & set(due_sweep.swept if due_sweep else ())
     texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
         output = transcript.messages.item(seq)
@@ -296,7 +296,7 @@ def check_the_tail_is_protected(simulator: SessionSimulator) -> None:
     for candidate in caching.sweep_candidates(transcript, policy, simulator.gauge()):
         item = transcript.messages.item(candidate.seq)
         assert item is not None
-        assert candidate.seq not in transcript.window.masked
+        assert candidate.seq not in transcript.window.swept
         age = transcript.messages.steps - item.step
         later_tokens = sum(other.tokens for other in transcript.messages.items if other.seq > candidate.seq)
         if candidate.seq in transcript.superseded and candidate.seq not in transcript.in_work:
@@ -314,18 +314,18 @@ def test_5_an_undone_sweep_stays_undone(simulator: SessionSimulator) -> None:
     transcript = Transcript()
     for recorded in simulator.log:
         if isinstance(recorded.event, SweepMade) and recorded.event.reason in BY_THE_PROGRAM:
-            assert not transcript.sweep_exempt & set(recorded.event.masked)
+            assert not transcript.sweep_exempt & set(recorded.event.swept)
         transcript.apply(recorded)
     undone = [
         seq for seq in simulator.transcript.rewrites.sweeps if seq in simulator.transcript.rewrites.undone
     ]
-    restored = {seq for sweep_seq in undone for seq in simulator.transcript.rewrites.sweeps[sweep_seq].masked}
+    restored = {seq for sweep_seq in undone for seq in simulator.transcript.rewrites.sweeps[sweep_seq].swept}
     due_sweep = sweep_plans.sweep_due(
         simulator.transcript,
         msgspec.structs.replace(simulator.policy, sweep="at once"),
         simulator.gauge(REFERENCE_WINDOW),
     )
-    assert not restored & set(due_sweep.masked if due_sweep else ())
+    assert not restored & set(due_sweep.swept if due_sweep else ())
 
 
 @given(histories((*DEFAULT_ACTIONS, "exclude", "exclude")))
@@ -341,7 +341,7 @@ def test_5_what_is_excluded_stands_in_no_request(simulator: SessionSimulator) ->
         if item is not None and isinstance(item.event, UserSpoke | AssistantSpoke):
             assert item.event.text.encode() in content
             assert item not in transcript.window.without_excluded(transcript.messages.items)
-        assert seq not in {candidate.seq for candidate in transcript.window.maskable_items}
+        assert seq not in {candidate.seq for candidate in transcript.window.sweepable_items}
 
 
 def entries_and_messages(simulator: SessionSimulator) -> Iterator[tuple[LogItem, Message]]:
@@ -436,7 +436,7 @@ def test_invariants_of_any_history(simulator: SessionSimulator) -> None:
     check_reasoning_is_unchanged(simulator)
     check_the_prefix_is_stable(simulator)
     check_nothing_rewrites_a_window_on_hold(simulator)
-    check_masking_is_stateful(simulator)
+    check_sweeping_is_stateful(simulator)
     check_pinned_or_often_recalled_content_stays(simulator)
     check_the_tail_is_protected(simulator)
     check_no_automatic_rewrite_makes_the_window_larger(simulator)

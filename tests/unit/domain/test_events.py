@@ -90,7 +90,7 @@ def test_every_kind_and_field_is_covered() -> None:
     assert {row["event"]["kind"] for row in GOLDEN} == set(kinds)
     for tag, kind in kinds.items():
         fields = {name for row in GOLDEN if row["event"]["kind"] == tag for name in row["event"]}
-        assert fields - {"kind"} == {field.name for field in msgspec.structs.fields(kind)}
+        assert fields - {"kind"} == {field.encode_name for field in msgspec.structs.fields(kind)}
 
 
 def known_of(log: list[RecordedEvent]) -> dict[str, Any]:

@@ -112,8 +112,8 @@ def test_rewritten_parts_are_changed_and_the_rest_stays() -> None:
     }
     stored_message = {"role": "assistant", "content": "text", "reasoning": "hm", "tool_calls": [call]}
     verbatim = {"dialect": DIALECT, "provider": "here", "message": stored_message}
-    masked = Message("assistant", "text", (ToolCall("c", "f", '{"a":"[CACHED]"}'),), verbatim=verbatim)
-    [sent] = messages_of(masked)
+    swept = Message("assistant", "text", (ToolCall("c", "f", '{"a":"[CACHED]"}'),), verbatim=verbatim)
+    [sent] = messages_of(swept)
     assert sent["reasoning"] == "hm"
     assert sent["tool_calls"][0]["extra"] == "sig"
     assert sent["tool_calls"][0]["function"]["arguments"] == '{"a":"[CACHED]"}'

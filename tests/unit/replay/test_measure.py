@@ -151,9 +151,9 @@ def test_arguments_are_reachable_in_their_call_or_through_handles() -> None:
 
     assert shares(*calls) == (50 + 8 + 13 + 1, 72)
     assert shares() == (72, 0)
-    masked = ToolCall("w", "write", json.dumps({"path": path, "body": bare_marker(digest(body))}))
-    assert shares(masked, *calls[1:]) == (72, 22)
-    assert shares(masked, *calls[1:], stored=(body,)) == (72, 72)
+    swept = ToolCall("w", "write", json.dumps({"path": path, "body": bare_marker(digest(body))}))
+    assert shares(swept, *calls[1:]) == (72, 22)
+    assert shares(swept, *calls[1:], stored=(body,)) == (72, 72)
     assert shares(ToolCall("x", "write", calls[0].arguments)) == (72, 0)  # another call
     listed = json.dumps(["b", {"body": body}])  # as a list is stored
     assert shares(*calls[1:], text=digest(listed), stored=(listed,)) == (72, 14 + 50)

@@ -53,9 +53,9 @@ from helix_desktop.words.context_changes import (
     excluded_text,
     handover_text,
     limit_text,
-    masked_contents_text,
     reasons_text,
     rewrite_reason_text,
+    swept_contents_text,
     trigger_text,
 )
 from helix_desktop.words.git import git_text
@@ -334,7 +334,7 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
 def test_cached_contents_are_counted_by_kind(
     outputs: int, calls: int, image_messages: int, text: str
 ) -> None:
-    assert masked_contents_text(outputs, calls, image_messages) == text
+    assert swept_contents_text(outputs, calls, image_messages) == text
 
 
 @pytest.mark.parametrize(

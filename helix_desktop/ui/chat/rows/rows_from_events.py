@@ -473,10 +473,10 @@ class ChatRows(ToolRows):
 
     def updated_images(self, transcript: Transcript, *, are_sent: bool) -> list[Row]:
         """Let images say whether they are left out; `are_sent`: the model sees images."""
-        masked = transcript.window.masked
+        swept = transcript.window.swept
 
         def change(row: UserRow, note: AttachmentNote) -> AttachmentNote:
-            is_left_out = bool(note.attachment.image) and (not are_sent or row.key.seq in masked)
+            is_left_out = bool(note.attachment.image) and (not are_sent or row.key.seq in swept)
             return replace(note, is_left_out=is_left_out)
 
         return self._update_notes(change)

@@ -56,7 +56,7 @@ class ToolRows:
         self._keys_by_source: dict[str, list[RowKey]] = {}  # the same, of a recall by what it recalled
         self._stale_digests: dict[str, int] = {}  # as the rows say
         # Calls whose arguments can stand as markers, by their step.
-        self._masked_calls: dict[int, list[RowKey]] = {}
+        self._swept_calls: dict[int, list[RowKey]] = {}
 
     def _change(self, key: RowKey, **fields: Any) -> list[Row]:
         """Give a row other values, if it does not have them; most of thousands do, and copies take long."""
@@ -76,12 +76,12 @@ class ToolRows:
         return row if isinstance(row, ToolRow) else None
 
     def _call_rows(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
-        short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
+        short = {swept_call.call_id: swept_call.digests for swept_call in response.short}
         for call in response.calls:
             row = ToolRow(RowKey(seq, call.id, "call"), call, argument_digests=short.get(call.id, ()))
             self.key_by_call[call.id] = row.key
             if row.argument_digests:
-                self._masked_calls.setdefault(seq, []).append(row.key)
+                self._swept_calls.setdefault(seq, []).append(row.key)
             yield row
 
     def _on_answer(self, seq: int, output: ToolAnswered, transcript: Transcript) -> list[Row]:
@@ -188,8 +188,8 @@ class ToolRows:
         for key in self._keys_of_answers:
             rows += self._update_badge(key, states, transcript, sent)
         # Of an answer that the user left out, calls are sent, without the arguments.
-        marked = transcript.window.masked | transcript.rewrites.excluded.keys()
-        for seq, keys in self._masked_calls.items():
+        marked = transcript.window.swept | transcript.rewrites.excluded.keys()
+        for seq, keys in self._swept_calls.items():
             is_cached = seq in marked and states.cover_of(seq) is None
             for key in keys:
                 rows += self._change(key, arguments_cached=is_cached)

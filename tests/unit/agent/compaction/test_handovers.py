@@ -455,9 +455,9 @@ async def test_only_what_is_needed_leaves_oldest_first() -> None:
     assert (await rig.conversation.run("Work.")).how == "done"
     sweeps = rig.events(SweepMade)
     assert len(sweeps) > 1
-    assert all(len(sweep.masked) == 1 for sweep in sweeps)
-    masked = [seq for sweep in sweeps for seq in sweep.masked]
-    assert masked == sorted(masked)
+    assert all(len(sweep.swept) == 1 for sweep in sweeps)
+    swept = [seq for sweep in sweeps for seq in sweep.swept]
+    assert swept == sorted(swept)
     assert rig.model.summary_requests == rig.events(HandoverFailed) == []
     last = tool_result_texts(rig.model.requests[-1])
     assert [("[CACHED]" in text) for text in last] == sorted(

@@ -237,7 +237,7 @@ async def test_outputs_of_a_tool_that_is_never_cached_stay_until_a_handover(
     await conversation.run("And again.")
     transcript = conversation.session.transcript
     outputs = [item for item in transcript.messages.items if isinstance(item.event, ToolAnswered)]
-    gone = {item.seq for item in outputs if not transcript.window.shows(item.seq)} | transcript.window.masked
+    gone = {item.seq for item in outputs if not transcript.window.shows(item.seq)} | transcript.window.swept
     named = {item.seq: item.event.name for item in outputs if isinstance(item.event, ToolAnswered)}
     never = [seq for seq, name in named.items() if name == "read"]
     assert len(never) == 6
@@ -448,7 +448,7 @@ async def test_a_call_larger_than_the_context_window_leaves_alone() -> None:
     assert (await rig.conversation.run("Write the file.")).how == "done"
     calls = [it for it in rig.conversation.session.transcript.messages.items if "write0" in str(it.event)]
     (sweep,) = rig.events(SweepMade)
-    assert sweep.masked == (calls[0].seq,)
+    assert sweep.swept == (calls[0].seq,)
     assert rig.events(FoldMade) == rig.events(HandoverMade) == []
     sent = texts_of(rig)
     assert all(words in sent for words in ("The first question.", "The first answer.", "word0 read0"))
@@ -625,12 +625,12 @@ async def test_what_the_user_brought_back_leaves_last_and_is_counted() -> None:
     await rig.conversation.window.undo(seq)
     await rig.conversation.run("Go on.")
     _, again = rig.events(SweepMade)
-    assert again.masked
-    assert not set(again.masked) & set(swept.masked)
+    assert again.swept
+    assert not set(again.swept) & set(swept.swept)
     assert not transcript.retaken
     await rig.conversation.run("word " * 1_400)
-    assert set(swept.masked) <= transcript.window.masked
-    assert sum(transcript.retaken.values()) == len(swept.masked)
+    assert set(swept.swept) <= transcript.window.swept
+    assert sum(transcript.retaken.values()) == len(swept.swept)
 
 
 async def test_images_that_the_user_brought_back_leave_after_others() -> None:
@@ -646,7 +646,7 @@ async def test_images_that_the_user_brought_back_leave_after_others() -> None:
     await rig.conversation.window.undo(*rig.seqs(SweepMade))
     assert session.transcript.restored == {restored}
     await rig.conversation.run("word " * 700)
-    assert session.transcript.window.masked == {other}
+    assert session.transcript.window.swept == {other}
 
 
 async def test_what_the_user_said_stays_when_messages_are_left_out() -> None:

@@ -112,7 +112,7 @@ async def test_the_user_requests_an_extract() -> None:
     assert rig.updates_of(IntakeProgress)[-2:] == [IntakeProgress("extract", ("c0",)), IntakeProgress("idle")]
 
 
-async def test_a_masked_output_takes_its_new_form_and_is_not_swept_again() -> None:
+async def test_a_swept_output_takes_its_new_form_and_is_not_swept_again() -> None:
     """What the user wants to see stays, until they undo it; then the marker is back."""
     policy = msgspec.structs.replace(
         POLICY, sweep="at once", protect_steps=3, least_saving=10, previous_turn_share=0

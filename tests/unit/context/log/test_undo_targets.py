@@ -183,7 +183,7 @@ def check_undoing_everything_gives_the_plain_history(simulator: SessionSimulator
     bare = Transcript(renumbered(plain))
     assert raw(project(bare, simulator.policy, simulator.frame).request) == raw(simulator.window().request)
     assert simulator.transcript.window.covers == ()
-    assert not simulator.transcript.window.masked
+    assert not simulator.transcript.window.swept
 
 
 def check_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
@@ -198,14 +198,14 @@ def check_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
 
 def check_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
     """Trying rewrites on a fork changes neither the window nor what may be undone."""
-    before, masked = simulator.window(), set(simulator.transcript.window.masked)
+    before, swept = simulator.window(), set(simulator.transcript.window.swept)
     twin = simulator.transcript.fork()
     twin.apply(RecordedEvent(twin.last_seq + 1, 0, SweepMade((2, 3), 10, SweepReason.MANUAL)))
     twin.apply(RecordedEvent(twin.last_seq + 1, 0, Pinned(2)))
     for seq in list(twin.rewrites.by_seq):
         twin.apply(RecordedEvent(twin.last_seq + 1, 0, Undone(seq)))
     assert simulator.window() == before
-    assert simulator.transcript.window.masked == masked
+    assert simulator.transcript.window.swept == swept
     assert len(simulator.log) == simulator.transcript.last_seq
 
 

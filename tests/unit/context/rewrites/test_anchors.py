@@ -227,10 +227,10 @@ def test_no_line_names_what_only_an_excluded_output_said() -> None:
     assert exclude_output(simulator, seqs[0]) == "Left out by you"
     while not simulator.transcript.rewrites.anchors:
         seqs.append(read_module(simulator, len(seqs)))
-    masked = next(iter(simulator.transcript.rewrites.anchors.values())).masked
-    number = seqs.index(masked[-1])
+    swept = next(iter(simulator.transcript.rewrites.anchors.values())).swept
+    number = seqs.index(swept[-1])
     assert f"handler_{number:03}" in str(simulator.window().request)
-    assert "some of its names stay in a list" in exclude_output(simulator, masked[-1])
+    assert "some of its names stay in a list" in exclude_output(simulator, swept[-1])
     while len(seqs) < STEPS:
         seqs.append(read_module(simulator, len(seqs)))
     request = str(simulator.window().request)

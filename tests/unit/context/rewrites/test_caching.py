@@ -64,7 +64,7 @@ def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     simulator = build_history(6, size=2_000)
     sweep_event = sweep_plans.sweep_now(simulator.transcript, BALANCED)
     assert sweep_event is not None
-    steps = {item.step for seq in sweep_event.masked if (item := simulator.transcript.messages.item(seq))}
+    steps = {item.step for seq in sweep_event.swept if (item := simulator.transcript.messages.item(seq))}
     assert steps == {1, 2, 3, 4}
     assert sweep_plans.sweep_now(build_history(6, size=60).transcript, BALANCED) is None
 
@@ -76,12 +76,12 @@ def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: Con
         candidate.seq for candidate in caching.sweep_candidates(simulator.transcript, policy, gauge)
     }
     due_sweep = sweep_plans.sweep_due(simulator.transcript, policy, gauge)
-    assert set(due_sweep.masked if due_sweep else ()) <= candidates
+    assert set(due_sweep.swept if due_sweep else ()) <= candidates
     if policy.enabled:
         at_once = sweep_plans.sweep_due(
             simulator.transcript, msgspec.structs.replace(policy, sweep="at once"), gauge
         )
-        assert set(at_once.masked if at_once else ()) == candidates - simulator.transcript.sweep_exempt
+        assert set(at_once.swept if at_once else ()) == candidates - simulator.transcript.sweep_exempt
     for seq in candidates:
         item = simulator.transcript.messages.item(seq)
         assert item is not None
@@ -90,7 +90,7 @@ def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: Con
 
 
 def check_a_marker_names_its_content(simulator: SessionSimulator) -> None:
-    """A masked output is replaced by one line that begins with the handle of its own digest.
+    """A swept output is replaced by one line that begins with the handle of its own digest.
 
     Below it stands nothing but the anchors of a sweep.
     """
@@ -161,10 +161,10 @@ def test_what_the_running_turn_recalled_stays_in_it() -> None:
     recalled = simulator.log[-1]
     for number in range(16):
         read_text(simulator, f"file{number}", 700)
-    assert recalled.seq not in simulator.transcript.window.masked
+    assert recalled.seq not in simulator.transcript.window.swept
     assert isinstance(recalled.event, ToolAnswered)
     assert recalled.event.text in outputs_sent(simulator)
-    assert simulator.transcript.window.masked
+    assert simulator.transcript.window.swept
 
 
 @pytest.mark.parametrize("is_withdrawn", [False, True])

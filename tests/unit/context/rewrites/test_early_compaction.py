@@ -79,7 +79,7 @@ def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
     candidates = {each.seq for each in caching.sweep_candidates(simulator.transcript, policy, gauge)}
     assert candidates & before, "they could be cached"
     due_sweep = sweep_plans.sweep_due(simulator.transcript, policy, gauge)
-    assert not before & set(due_sweep.masked if due_sweep else ())
+    assert not before & set(due_sweep.swept if due_sweep else ())
 
 
 def test_an_output_that_the_user_sent_in_full_stays_out_of_notes() -> None:
@@ -183,7 +183,7 @@ def test_a_fold_never_takes_what_the_turn_works_on() -> None:
             search(simulator, f"{change}.{n}", 200)
             assert not is_folded(simulator, read)
             assert not is_folded(simulator, read - 1)
-            assert read not in simulator.transcript.window.masked
+            assert read not in simulator.transcript.window.swept
     assert all(is_folded(simulator, seq) for seq in looked)
     after = [search(simulator, str(n), 200) for n in range(20)]
     assert is_folded(simulator, read)
@@ -337,7 +337,7 @@ def test_what_an_undo_brought_back_between_observations_is_not_folded() -> None:
     assert outermost(simulator) <= {cover.seq for cover in covers}
     assert [type(cover.event) for cover in covers][:3] == [ObservationsMade, ObservationsMade, FoldMade]
     assert came_back <= {entry.seq for entry in simulator.transcript.window.entries()}
-    assert not came_back & simulator.transcript.window.masked
+    assert not came_back & simulator.transcript.window.swept
     assert unreachable_content(simulator) == []
     assert session_rewrites.fold_all(simulator) == 0  # an existing note stays
 

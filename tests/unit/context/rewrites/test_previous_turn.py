@@ -74,7 +74,7 @@ def leaving(transcript: Transcript, event: SweepMade | FoldMade) -> list[LogItem
         for item in items
         if not isinstance(item.event, UserSpoke)
         and (
-            item.seq in event.masked if isinstance(event, SweepMade) else event.after < item.seq <= event.upto
+            item.seq in event.swept if isinstance(event, SweepMade) else event.after < item.seq <= event.upto
         )
     ]
 
@@ -99,7 +99,7 @@ def waits(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> bool:
         recalled and policy.protect_recalls and transcript.recall_counts[recalled] >= policy.protect_recalls
     )
     return not (
-        transcript.window.masking_savings(item) < max(1, policy.least_saving)
+        transcript.window.sweep_savings(item) < max(1, policy.least_saving)
         or item.seq in transcript.rewrites.pinned
         or item.seq in transcript.sweep_exempt
         or item.seq in transcript.in_work
@@ -117,14 +117,14 @@ def check_below_the_share(transcript: Transcript, items: list[LogItem], event: S
 
 
 def check_the_order(
-    transcript: Transcript, policy: ContextPolicy, items: list[LogItem], masked: set[int]
+    transcript: Transcript, policy: ContextPolicy, items: list[LogItem], swept: set[int]
 ) -> None:
     """Older turns leave before the newest complete one, that step by step, and both before the running."""
     complete = first_kept_turn(transcript)
     left = [
         item
-        for item in transcript.window.maskable_items
-        if item.seq not in masked and not is_outdated(item, transcript) and waits(item, transcript, policy)
+        for item in transcript.window.sweepable_items
+        if item.seq not in swept and not is_outdated(item, transcript) and waits(item, transcript, policy)
     ]
     for item in items:
         if is_outdated(item, transcript) or item.turn < complete:
@@ -143,9 +143,9 @@ def test_what_leaves_of_two_turns_in_any_history(simulator: SessionSimulator) ->
         if gauge.used < policy.previous_turn_share * gauge.window:
             check_below_the_share(transcript, items, event)
         elif isinstance(event, SweepMade):
-            check_the_order(transcript, policy, items, set(event.masked))
+            check_the_order(transcript, policy, items, set(event.swept))
         if isinstance(event, SweepMade):
-            assert not transcript.window.masked & set(event.masked)
+            assert not transcript.window.swept & set(event.swept)
     assert unreachable_content(simulator) == []
 
 

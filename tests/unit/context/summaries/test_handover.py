@@ -376,7 +376,7 @@ def request_text(simulator: SessionSimulator, previous: HandoverMade | None = No
     record = transcript_lines(
         simulator.transcript.messages.items,
         simulator.transcript.window.covers,
-        simulator.transcript.window.masked,
+        simulator.transcript.window.swept,
     )
     return full_request(handover_task("Write.", record, previous, focus)).messages[1].text
 

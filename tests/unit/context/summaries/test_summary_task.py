@@ -258,7 +258,7 @@ def test_a_record_cuts_what_was_recalled_and_no_small_output() -> None:
         LogItem(seq, 0, 1, 1, ToolAnswered("c", "tool", text, "d" * 64, 9, 9, 9, recalled=recalled), 9, 9)
         for seq, (text, recalled) in enumerate([(file, ""), (script, ""), (file, "d" * 64)], 2)
     ]
-    cached, small, copy = (line.text for line in transcript_lines(items, masked={2, 3}))
+    cached, small, copy = (line.text for line in transcript_lines(items, swept={2, 3}))
     assert copy.removeprefix("e4") == cached.removeprefix("e2")
     assert len(copy) < 800
     assert all(line in small for line in script.splitlines())
@@ -275,7 +275,7 @@ def test_a_record_has_a_file_of_a_kilobyte_whole() -> None:
             LogItem(2, 0, 1, 1, AssistantSpoke("", "m", 9, (write,)), 9, 9),
             LogItem(3, 0, 1, 1, ToolAnswered("c", "read_file", read, "d" * 64, 9, 9, 9), 9, 9),
         ]
-        for line in transcript_lines(items, masked={3}):
+        for line in transcript_lines(items, swept={3}):
             assert all(setting in line.text for setting in lines) == is_whole
 
 

@@ -93,7 +93,7 @@ def test_the_layers_end_with_the_notes_and_where_the_next_sweep_begins() -> None
     window = simulator.window()
     assert layer_ends(window, simulator.transcript, simulator.policy) == (2, 3)
     simulator.record_sweep(sweep_plans.sweep_now(simulator.transcript, simulator.policy), SweepReason.MANUAL)
-    last = max(simulator.transcript.window.masked)
+    last = max(simulator.transcript.window.swept)
     place = next(n for n, entry in enumerate(window.entries, 2) if _upto(entry) == last)
     assert layer_ends(simulator.window(), simulator.transcript, simulator.policy) == (2, place + 1)
 

@@ -250,7 +250,7 @@ def test_a_stored_count_matches_the_log(
 
 
 def full(steps: int = 14) -> SessionSimulator:
-    """Return a history that fills more than 85 % of its window with text, which no sweep masks."""
+    """Return a history that fills more than 85 % of its window with text, which no sweep takes."""
     simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000, reserve=1_000))
     simulator.send_message("Begin.")
     while not measured(simulator).is_due or simulator.transcript.messages.steps < steps:

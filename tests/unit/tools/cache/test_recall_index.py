@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.intake.marker import mask_arguments
+from helix_desktop.context.intake.marker import sweep_arguments
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.index_entry import IndexLine, index_text, parse_index
 from helix_desktop.domain.digest import digest_of
@@ -182,12 +182,12 @@ async def test_a_match_in_what_a_call_wrote_says_in_which_argument() -> None:
     written = json.dumps({"path": "a.py", "content": body})
     for name, arguments, target in (("write_file", written, "a.py"), ("patch", f"+{body}", "")):
         call = ToolCall(name, name, arguments)
-        masked = mask_arguments(call)
-        assert masked is not None
-        bodies = [text.encode() for text in masked.texts]
+        swept = sweep_arguments(call)
+        assert swept is not None
+        bodies = [text.encode() for text in swept.texts]
         contents = tuple(Content(digest_of(data), data, name, target) for data in bodies)
         seqs.append(
-            await rig.add(AssistantSpoke("", "m", 5, (call,), short=(masked.call,)), contents=contents)
+            await rig.add(AssistantSpoke("", "m", 5, (call,), short=(swept.call,)), contents=contents)
         )
         await rig.add(ToolAnswered(name, name, "Written.", "", 8, 2, 2, target))
     found = await rig.recall(await rig.make_index(first, seqs[-1] + 1), pattern="x = 1")

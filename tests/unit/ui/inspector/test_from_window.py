@@ -96,9 +96,9 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     }
     assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
     live = {entry.seq for entry in simulator.transcript.window.entries() if isinstance(entry, LogItem)}
-    masked = {row.seq for row in state.rows if row.state == "arguments_cached"}
-    assert masked == {
-        seq for seq in simulator.transcript.window.masked & live
+    swept = {row.seq for row in state.rows if row.state == "arguments_cached"}
+    assert swept == {
+        seq for seq in simulator.transcript.window.swept & live
         if isinstance(simulator.transcript.messages.item(seq).event, AssistantSpoke)  # type: ignore[union-attr]  # it is live
     }  # fmt: skip
 
@@ -126,7 +126,7 @@ def test_what_caching_an_output_saves_is_offered_as_what_it_saves() -> None:
         simulator.answer_call(0, "words of an output " * 400)
     item = simulator.transcript.messages.items[-1]
     (offered,) = [row.cachable for row in _state(simulator).rows if row.seq == item.seq]
-    assert offered == simulator.transcript.window.masking_savings(item)
+    assert offered == simulator.transcript.window.sweep_savings(item)
 
 
 def test_a_content_has_one_number_that_no_report_changes() -> None:

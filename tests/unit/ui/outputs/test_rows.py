@@ -146,7 +146,7 @@ def test_an_output_that_left_is_cached_also_where_some_of_its_lines_were_recalle
     simulator.recall(digest)
     state, _ = content_states(simulator.transcript)[digest]
     assert translate(STATE_LABELS[state]) == "Cached"
-    (swept,) = simulator.transcript.window.masked
+    (swept,) = simulator.transcript.window.swept
     simulator.record(FoldMade(0, swept, "A note.", 9, digest_of(b""), 1, 1, 900))
     state, _ = content_states(simulator.transcript)[digest]
     assert translate(STATE_LABELS[state]) == "Compacted", "with its messages, whatever was looked up since"

@@ -137,7 +137,7 @@ def check_each_card_shows_its_output_s_state_in_the_request(simulator: SessionSi
             assert "excluded by the user" in render_message(live[card.answer_seq], transcript).text
         elif card.badge in ("in_window", "recalled"):
             assert card.answer_seq in live
-            assert card.answer_seq not in transcript.window.masked
+            assert card.answer_seq not in transcript.window.swept
         else:
             assert card.answer_seq not in live
             assert card.answer_seq not in copies
@@ -213,7 +213,7 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
             if state == "handed_over":
                 assert saved >= item.event.full_tokens, "all of an output that was sent in part"
             is_lookup = item.event.recalled and not is_in_full(item.seq, item.event, transcript)
-            if item.seq in live - transcript.window.masked and not is_lookup:
+            if item.seq in live - transcript.window.swept and not is_lookup:
                 assert state in ("in_window", "in_part", "pinned")
             if state == "cached":
                 assert any(item.event.digest in message.text for message in sent)
@@ -224,8 +224,8 @@ def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: Se
                 arguments.setdefault(digest, set()).add(item.seq)
     for digest, seqs in arguments.items():
         state, _ = states[digest]
-        assert (state == "in_window") == bool(seqs & live - transcript.window.masked)
-        assert (state == "cached") == (not seqs & live - transcript.window.masked and bool(seqs & live))
+        assert (state == "in_window") == bool(seqs & live - transcript.window.swept)
+        assert (state == "cached") == (not seqs & live - transcript.window.swept and bool(seqs & live))
 
 
 def _is_by_user(event: Undoable) -> bool:
@@ -570,8 +570,8 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
     states = MessageStates(transcript)  # what a summary keeps is in no cover
     for card in cards:
         if isinstance(card, SweepCard) and not card.is_undone:
-            masked = transcript.rewrites.of_kind(SweepMade)[card.seq].masked
-            assert bool(card.inside) == all(states.cover_of(seq) is not None for seq in masked)
+            swept = transcript.rewrites.of_kind(SweepMade)[card.seq].swept
+            assert bool(card.inside) == all(states.cover_of(seq) is not None for seq in swept)
         if not isinstance(card, HandoverCard | FoldCard):
             continue
         if isinstance(card, HandoverCard) and card.is_checkpoint:
@@ -706,4 +706,4 @@ def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
     assert own.endswith("outputs cached · to save tokens")
     steps = read_steps(simulator.log)
     cards = merge_changes(build_cards(simulator.log, simulator.transcript), steps)
-    assert [len(card.event.masked) for card in cards if isinstance(card, SweepCard)][:2] == [4, 1]
+    assert [len(card.event.swept) for card in cards if isinstance(card, SweepCard)][:2] == [4, 1]
