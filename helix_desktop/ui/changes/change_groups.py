@@ -626,11 +626,7 @@ def _file_group(
 
 
 def _capture_row(
-    capture: RecordedChanges,
-    change: FileChange,
-    file: FileSummary | None,
-    *,
-    is_one_capture: bool = False,
+    capture: RecordedChanges, change: FileChange, file: FileSummary | None, *, is_one_capture: bool = False
 ) -> FileRow:
     return FileRow(
         f"step:{capture.capture_id}:{change.path}",

@@ -54,13 +54,7 @@ from helix_desktop.ui.design.layout import row as layout_row
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.commands import ChangesCommands, PageKeys, add_shortcut
-from helix_desktop.ui.kit.intents import (
-    ApplyRemedy,
-    FocusComposer,
-    ShowCommitChanges,
-    handles,
-    perform,
-)
+from helix_desktop.ui.kit.intents import ApplyRemedy, FocusComposer, ShowCommitChanges, handles, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.translation import Translator, error_text, translate
 
@@ -530,9 +524,7 @@ class ChangesPage(ThemedBackground):
         self.show_counts(counts)
 
 
-async def _undone_changes(
-    workspace: OpenWorkspace,
-) -> tuple[tuple[AutoRunChange, ...], HelixError | None]:
+async def _undone_changes(workspace: OpenWorkspace) -> tuple[tuple[AutoRunChange, ...], HelixError | None]:
     """Return what is undone after commands, or why that can't be read: the rest is shown all the same."""
     store = workspace.services.auto_run
     try:

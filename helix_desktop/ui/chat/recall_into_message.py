@@ -70,10 +70,7 @@ class Recalls:
                 some=_MAX_CONTENTS,
             )
             cost = f"{first} · {cost}"
-        choices = (
-            DialogChoice("", tr("Cancel")),
-            DialogChoice("recall", tr("Recall"), "primary"),
-        )
+        choices = (DialogChoice("", tr("Cancel")), DialogChoice("recall", tr("Recall"), "primary"))
         answer = await ask(self._session.window, what, cost, choices)
         if answer and self._session.shows(workspace):
             self._attachments.add(*attachments)

@@ -65,11 +65,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
     """A capsule with a short text, or an icon alone; a button when `clickable`."""
 
     def __init__(
-        self,
-        text: str,
-        tone: Tone = "neutral",
-        icon_name: str = "",
-        clickable: bool = False,
+        self, text: str, tone: Tone = "neutral", icon_name: str = "", clickable: bool = False
     ) -> None:
         super().__init__()
         self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
@@ -315,8 +311,7 @@ class HelpLink(QWidget):
     def __init__(self, topic: str) -> None:
         super().__init__()
         self.topic = topic
-        self.link = PushButton(tr("Learn more"), "link", name=f"what_is:{topic}")
-        self.link.clicked.connect(self._send_request)
+        self.link = PushButton(tr("Learn more"), "link", name=f"what_is:{topic}", on_click=self._send_request)
         self._words = SelectableText("", 12, "muted")
         self._words.hide()
         self.setLayout(column(self._words, row(self.link, None), gap=4))

@@ -60,9 +60,7 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
     ),
     "pinned": SegmentLook(text("Pinned"), "seg_turn"),
     "user": SegmentLook(
-        text("You"),
-        "seg_turn",
-        text("Your messages, with the files and outputs that you attached."),
+        text("You"), "seg_turn", text("Your messages, with the files and outputs that you attached.")
     ),
     "assistant": SegmentLook(text("Agent"), "seg_turn"),
     "output": SegmentLook(text("Tool outputs"), "seg_turn"),

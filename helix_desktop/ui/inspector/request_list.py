@@ -138,12 +138,7 @@ class _RowButton(IconButton):
 
 ROW_HEIGHT = 32  # pixels at 100 %
 
-_TONES: dict[WindowItemState, Tone] = {
-    "pinned": "ok",
-    "cut": "warn",
-    "not_read": "warn",
-    "excluded": "warn",
-}
+_TONES: dict[WindowItemState, Tone] = {"pinned": "ok", "cut": "warn", "not_read": "warn", "excluded": "warn"}
 _OUT_PX, _GAP_PX = 8, 8  # that the ground of a row reaches out to both sides; between its parts
 _INDENT_PX = 24  # of a row in an open group: the dot is its group's
 

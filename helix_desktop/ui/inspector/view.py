@@ -195,8 +195,7 @@ class RequestReader(QWidget):
         self._output_button = PushButton(tr("Open output"), "link", name="open_output")
         self._output_button.clicked.connect(partial(self._act, "open"))
         self._way_back: RowAction | None = None
-        self._way_back_button = PushButton("", "link", name="way_back")
-        self._way_back_button.clicked.connect(self._go_way_back)
+        self._way_back_button = PushButton("", "link", name="way_back", on_click=self._go_way_back)
         links = FlowBox([self._way_back_button, self._output_button, self._place_button])
         head = row(back, self._title, gap=6, stretch=1)
         parts = (head, self._note, links, self._changed, self._request_head, self.page)

@@ -193,9 +193,8 @@ def command_button(
     action: QAction, icon_name: str, words: str, *, px: int = 17, edge: int = 30
 ) -> IconButton:
     """Return a button that does a command; sizes are those of `IconButton`."""
-    button = IconButton(icon_name, "", px=px, edge=edge)
+    button = IconButton(icon_name, "", px=px, edge=edge, on_click=action.trigger)
     keep_tip(action, words, button.set_tip)
-    button.clicked.connect(action.trigger)
     return button
 
 

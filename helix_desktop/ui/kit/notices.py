@@ -81,13 +81,7 @@ _READ_MS, _MORE_MS = 15_000, 3_000  # until one goes or folds, and then while it
 _MAX_WAITS = 5  # for a pointer that moves: that of a user at work always does
 _QUIET_MS = 600  # in which a new one takes no click: it may be meant for what the notice covers
 _SHADOW_PX = 14
-_MOVES = {
-    QEvent.Type.Move,
-    QEvent.Type.Resize,
-    QEvent.Type.Show,
-    QEvent.Type.Hide,
-    QEvent.Type.LayoutRequest,
-}
+_MOVES = {QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.LayoutRequest}
 
 
 class Answer(NamedTuple):

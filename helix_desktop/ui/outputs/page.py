@@ -445,10 +445,7 @@ class OutputsPage(ThemedBackground):
             return tr.plural(total, "Filtering %n entry…", "Filtering %n entries…")
         if listed >= MAX_LISTED and cache_filter.text:
             return tr.plural(
-                listed,
-                "First match in {total} entries",
-                "First %n matches in {total} entries",
-                total=total,
+                listed, "First match in {total} entries", "First %n matches in {total} entries", total=total
             )
         if self._is_searching:
             return tr.plural(listed, "Searching… %n match so far", "Searching… %n matches so far")

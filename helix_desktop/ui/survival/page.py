@@ -629,9 +629,7 @@ class SurvivalPage(ThemedBackground):
         work = partial(measure_session, session.id, log, self._session.workspace.store.get, policy, facts)
         try:
             figures = await self._session.job(
-                tr("Replaying “{title}”", title=session.transcript.title),
-                work,
-                tr("Nothing is changed."),
+                tr("Replaying “{title}”", title=session.transcript.title), work, tr("Nothing is changed.")
             )
         except HelixError as error:
             if key == self._key:

@@ -130,11 +130,7 @@ class _UsageReducer:
     """
 
     def __init__(
-        self,
-        policy: ContextPolicy,
-        windows_from: Mapping[int, int],
-        window_size: int,
-        fixed_tokens: int,
+        self, policy: ContextPolicy, windows_from: Mapping[int, int], window_size: int, fixed_tokens: int
     ) -> None:
         """`windows_from` says which context window counts from an event on, `window_size` is the first."""
         self.points: list[UsagePoint] = []

@@ -46,12 +46,7 @@ from helix_desktop.ui.window.key_bindings import KeyBindings, focus_pane, press_
 from helix_desktop.ui.window.panes import LayoutStore, Panes
 from helix_desktop.ui.window.sidebar.rail import Rail
 from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-from helix_desktop.ui.window.status_lines import (
-    JobLines,
-    WaitingSession,
-    WaitingSessionsLine,
-    waiting_text,
-)
+from helix_desktop.ui.window.status_lines import JobLines, WaitingSession, WaitingSessionsLine, waiting_text
 from helix_desktop.ui.window.top_bar import TopBar, TopBarState
 from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 from helix_desktop.words.git import NO_GIT

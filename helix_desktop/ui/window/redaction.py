@@ -153,10 +153,7 @@ class RedactDialog(FittedDialog):
             )
             if self.step == "removing"
             else tr.plural(
-                total,
-                "Searching: {done} of %n output",
-                "Searching: {done} of %n outputs",
-                done=done,
+                total, "Searching: {done} of %n output", "Searching: {done} of %n outputs", done=done
             )
         )
 

@@ -35,12 +35,7 @@ from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeL
 from helix_desktop.ui.outputs.entry_actions import OpenHandover
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.session_lists import (
-    MISSING_FOLDER,
-    ListedUpdate,
-    SessionLists,
-    is_untouched,
-)
+from helix_desktop.ui.window.session_lists import MISSING_FOLDER, ListedUpdate, SessionLists, is_untouched
 from helix_desktop.ui.window.window_group import NO_SESSION, AppWindow, ShownSession, WindowGroup, WindowPart
 from helix_desktop.words.file_changes import auto_run_texts
 from helix_desktop.words.store_reports import repair_notice

@@ -108,11 +108,7 @@ class RevertFlow:
         return RevertOutcome(plan, changes, session_id, capture)
 
     def report(
-        self,
-        workspace: OpenWorkspace,
-        session_id: str,
-        done: RevertOutcome,
-        undone: RevertPlan | None = None,
+        self, workspace: OpenWorkspace, session_id: str, done: RevertOutcome, undone: RevertPlan | None = None
     ) -> None:
         """Say in a session what was done, or that a revert (by the plan `undone`) was, with the way back."""
         place = workspace.id, session_id

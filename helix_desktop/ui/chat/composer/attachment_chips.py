@@ -16,15 +16,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import (
-    QAbstractButton,
-    QApplication,
-    QFrame,
-    QMenu,
-    QScrollArea,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame, QMenu, QScrollArea, QToolButton, QWidget
 
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.messages import ModelInfo

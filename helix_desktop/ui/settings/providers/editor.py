@@ -94,8 +94,7 @@ class ExtrasForm(QWidget):
         self.head = DisclosureHead(tr("Extra headers and fields"))
         self.head.setObjectName(f"{name}_head")
         self._column = column(gap=5)
-        add = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header")
-        add.clicked.connect(self._add_empty)
+        add = PushButton(tr("Add header"), "", "plus", name=f"{name}_add_header", on_click=self._add_empty)
         example = '{"service_tier": "flex"}'
         self.body_field = TextArea(words=tr("Extra body fields"), placeholder=example, height_px=_BODY_PX)
         self.body_field.setObjectName(f"{name}_body")
