@@ -524,7 +524,7 @@ def ask_for_forms(outputs: Sequence[LargeOutput], prompt: str = "Choose.") -> st
 
 
 def test_the_question_names_each_output_and_its_offered_forms() -> None:
-    """Tool, target, hash, sizes, exit code; full only where there is space."""
+    """Tool, target, hash, sizes, exit code; full only where there is space; the limits of the answer."""
     question = ask_for_forms([pending_output(), pending_output("src/b.py", full=False)])
     assert question.startswith(f"{FORMS_OPENING}\nChoose.\n")
     code, other = digest_of(b"src/a.py")[:8], digest_of(b"src/b.py")[:8]
@@ -534,10 +534,7 @@ def test_the_question_names_each_output_and_its_offered_forms() -> None:
         f'2. "read_file" "src/b.py" ({other}): about 5,000 tokens, 320 lines, exit code 1. '
         "Options: compact, preview",
     ]
-
-
-def test_the_question_says_how_much_may_be_kept_and_how_long_it_waits() -> None:
-    assert ask_for_forms([pending_output()]).splitlines()[-3] == (
+    assert question.splitlines()[-4] == (
         "Limits: about 12,400 tokens are free beside the previews; a compact form has at most 1,440 words; "
         "without an answer within 10 s the previews stay."
     )

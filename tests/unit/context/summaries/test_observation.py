@@ -188,23 +188,17 @@ def test_a_reflection_is_due_above_its_share_and_replaces_the_observations() -> 
     assert span is not None
     assert (span.tokens, span.replaces) == (tokens, tuple(placements))
     reflection_seq = prepared(simulator, reflect=True)
+    simulator.record(Undone(placements[0]))
+    pending = observation.pending_observations(simulator.transcript)
+    assert pending is None, "it would hide what the user wanted back"
+    simulator.record(Redone(placements[0]))
+    assert observation.pending_observations(simulator.transcript) == reflection_seq
     seq = place_observations(simulator, reflection_seq)
     assert active_placements(simulator.transcript) == [seq]
     assert observation.refinable_range(simulator.transcript) is None
     simulator.record(Undone(seq))
     assert active_placements(simulator.transcript) == placements
     assert observation.pending_observations(simulator.transcript) is None
-
-
-def test_a_reflection_with_an_undone_source_is_not_placed() -> None:
-    """If one of its observations was undone, it would hide what the user wanted back."""
-    simulator = conversation_with(1)
-    placements = generations(simulator, 2)
-    reflection_seq = prepared(simulator, reflect=True)
-    simulator.record(Undone(placements[0]))
-    assert observation.pending_observations(simulator.transcript) is None
-    simulator.record(Redone(placements[0]))
-    assert observation.pending_observations(simulator.transcript) == reflection_seq
 
 
 def test_restored_history_is_not_refined_away() -> None:
@@ -217,38 +211,24 @@ def test_restored_history_is_not_refined_away() -> None:
     assert span.replaces == tuple(placements[2:])
 
 
-def test_restored_history_is_observed_only_manually() -> None:
-    """The program leaves it alone, the user need not."""
-    simulator = conversation_with(5)
-    seq = place_observations(simulator, prepared(simulator))
-    simulator.record(Undone(seq))
-    assert observation.due_observation(simulator.transcript, POLICY, 1) is None
-    span = observation.observable_range(simulator.transcript)
-    assert span is not None
-    assert {item.turn for item in simulator.transcript.messages.between(span.after, span.upto)} == {
-        1,
-        2,
-        3,
-        4,
-    }
-
-
-@pytest.mark.parametrize("kind", ["handover", "note"])
+@pytest.mark.parametrize("kind", ["handover", "note", "observations"])
 def test_what_an_undo_gave_back_is_observed_only_manually(kind: str) -> None:
     """Else facts about it were written at the end of the turn, for money, and took its place again."""
     simulator = conversation_with(6)
+    span = observation.observable_range(simulator.transcript)
+    assert span is not None
     assert observation.due_observation(simulator.transcript, POLICY, 1) is not None
     if kind == "handover":
         assert simulator.hand_over(0) is not None
-        seq = simulator.transcript.window.last_rewrite_seq
-        seq = simulator.transcript.window.handover[0] if simulator.transcript.window.handover else seq
-    else:
-        span = observation.observable_range(simulator.transcript)
-        assert span is not None
+        assert simulator.transcript.window.handover is not None
+        seq = simulator.transcript.window.handover[0]
+    elif kind == "note":
         seq = fold_it(simulator, (span.after, span.upto), "fold")
+    else:
+        seq = place_observations(simulator, prepared(simulator))
     simulator.record(Undone(seq))
     assert observation.due_observation(simulator.transcript, POLICY, 1) is None
-    assert observation.observable_range(simulator.transcript) is not None, "the user can still ask"
+    assert observation.observable_range(simulator.transcript) == span, "the user can still ask"
     simulator.record(Redone(seq))
     simulator.record(Undone(seq, refused=True))
     assert observation.due_observation(simulator.transcript, POLICY, 1) is not None, "no user undid this"
@@ -504,28 +484,22 @@ def test_an_index_names_its_range_at_the_head_of_its_section() -> None:
     assert parts[1].text.endswith(" 2 outputs covered here, e1-e9")
 
 
-def test_a_summary_says_that_its_entry_numbers_can_be_recalled() -> None:
-    """Only hashes were named, beside sources such as [e7] that match no marker; older events keep that."""
-    facts = observations_with((Observation(0, 1, "A fact"),))
-    for version, handles in ((1, "hash"), (SUMMARY_TEXT_VERSION, "hash or entry number")):
-        observed, handover = (REPLACE(event, text_version=version) for event in (facts, MADE))
-        assert isinstance(observed, ObservationsMade)
-        assert isinstance(handover, HandoverMade)
-        observed_text = observation.render_observations([observed], Transcript())
-        for text in (observed_text, handover_parts(handover, ["e1: Begin."])[0].text):
-            assert f" can be recalled by {handles}." in text
-
-
-def test_a_summary_says_which_edits_its_ledger_marks() -> None:
+def test_a_summary_says_what_can_be_recalled_and_which_edits_its_ledger_marks() -> None:
     """Where two stand, a file of the first may be edited in the second; older events keep their words."""
     facts, ledger = observations_with((Observation(0, 1, "A fact"),)), "r tide.py 0123456789ab e4"
-    for version in (2, SUMMARY_TEXT_VERSION):
+    for version, handles in (
+        (1, "hash"),
+        (2, "hash or entry number"),
+        (SUMMARY_TEXT_VERSION, "hash or entry number"),
+    ):
         observed, handover = (REPLACE(made, text_version=version, ledger=ledger) for made in (facts, MADE))
         assert isinstance(observed, ObservationsMade)
         assert isinstance(handover, HandoverMade)
-        label = observation.render_observations([observed], Transcript()).splitlines()[0]
-        (listed,) = (part.text for part in handover_parts(handover, []) if part.kind == "ledger")
-        for text in (label, listed):
+        observed_text = observation.render_observations([observed], Transcript())
+        parts = {part.kind: part.text for part in handover_parts(handover, ["e1: Begin."])}
+        for text in (observed_text, parts["note"]):
+            assert f" can be recalled by {handles}." in text
+        for text in (observed_text.splitlines()[0], parts["ledger"]):
             assert ("(edited since) tells of the same range only" in text) == (version > 2)
 
 
@@ -571,19 +545,19 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
 
 
 def test_facts_of_a_day_stay_as_they_were_noted() -> None:
-    """What belongs together was noted together, though a later entry may have confirmed a part of it."""
+    """What belongs together was noted together; noted twice, it has the higher weight and both entries."""
     day_ms, text = 86_400_000, "out"
     events = [(seq, ToolAnswered("c", "tool", text, "d" * 64, 3, 1, 1)) for seq in range(2, 8)]
     items = [LogItem(seq, seq * 1_000 + (seq > 6) * day_ms, 1, 1, event, 9, 9) for seq, event in events]
     lines = [
         "- (2) The parser drops a line [e7]",
-        *("- (1) a.py reads [e2, e6]", "- (1) a.py writes [e3]", "- (2) b.py is old [e4]"),
-        "- (1) A.py reads. [e5]",
+        *("- (2) a.py reads [e2, e6]", "- (1) a.py writes [e3]", "- (3) a.py reads too [e4]"),
+        "- (1) A.py  reads. [e5]",
     ]
     facts = parse_observations("\n".join(lines), items)
-    assert [(fact.text, fact.sources) for fact in facts] == [
-        *(("a.py reads", (2, 6, 5)), ("a.py writes", (3,)), ("b.py is old", (4,))),
-        ("The parser drops a line", (7,)),
+    assert [(fact.priority, fact.text, fact.sources) for fact in facts] == [
+        *((1, "a.py reads", (2, 6, 5)), (1, "a.py writes", (3,)), (3, "a.py reads too", (4,))),
+        (2, "The parser drops a line", (7,)),
     ]
 
 
@@ -692,17 +666,6 @@ def test_undoing_the_later_observations_brings_the_fact_back() -> None:
     assert simulator.transcript.window.entry_tokens(block) == 120 + OBSERVATIONS_LABEL_TOKENS + 4 - tokens
     simulator.record(Undone(seqs[-1]))
     assert TODO.text in simulator.window().request.messages[1].text
-
-
-def test_a_fact_that_is_noted_twice_stands_once() -> None:
-    """With the weight of the more vital note, and the entries of both."""
-    simulator = conversation_of("Do it.", "I looked at it.", "Go on.")
-    items = simulator.transcript.messages.items
-    answer = "- (2) Tests pass [e2]\n- (1) tests  pass. [e3]\n- (3) Tests pass on CI [e3]\n"
-    assert [(fact.priority, fact.text, fact.sources) for fact in parse_observations(answer, items)] == [
-        (1, "Tests pass", (2, 3)),
-        (3, "Tests pass on CI", (3,)),
-    ]
 
 
 def test_a_known_fact_is_not_noted_again() -> None:
