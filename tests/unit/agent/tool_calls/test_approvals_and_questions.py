@@ -109,31 +109,19 @@ async def test_a_call_that_a_rule_allows_waits_for_an_earlier_request() -> None:
     assert rig.tools.executed_calls == ["c2", "c0", "c1"]
 
 
-async def test_a_file_is_read_after_an_earlier_edit() -> None:
-    """Asked for together with it, as models do: what stood there before misleads them."""
-    reply = tool_call_reply(("ask", EDIT), ("read_file", {"path": "a.py"}))
-    rig, conversation = await begin_with(reply, text_reply("Done."))
+async def test_files_are_read_and_asked_about_after_an_earlier_edit() -> None:
+    """Asked for together with it, as models do: what stood there misleads them, or was no link to keys."""
+    reads = [("read_file", {"path": path}) for path in ("a.py", "link")]
+    rig, conversation = await begin_with(tool_call_reply(("ask", EDIT), *reads), text_reply("Done."))
     await conversation.send("Go.")
     await wait_for_requests(rig, "c0")
     await run_loop_iterations(20)
     assert rig.tools.executed_calls == []
     conversation.decide("c0", "once")
+    await wait_for_requests(rig, "c2")
+    conversation.decide("c2", "deny")
     await rig.wait_until_idle()
     assert rig.tools.executed_calls == ["c0", "c1"]
-
-
-async def test_a_read_is_asked_about_after_an_earlier_call_made_its_link() -> None:
-    """Before it there was nothing to ask about: the link to a file with keys was read without a question."""
-    reply = tool_call_reply(("ask", EDIT), ("read_file", {"path": "link"}))
-    rig, conversation = await begin_with(reply, text_reply("Done."))
-    await conversation.send("Go.")
-    await wait_for_requests(rig, "c0")
-    conversation.decide("c0", "once")
-    await wait_for_requests(rig, "c1")
-    assert rig.tools.executed_calls == ["c0"]
-    conversation.decide("c1", "deny")
-    await rig.wait_until_idle()
-    assert rig.tools.executed_calls == ["c0"]
 
 
 async def test_a_call_that_waits_for_an_earlier_one_follows_a_change_of_the_mode() -> None:
@@ -271,33 +259,22 @@ async def test_rules_for_all_parts_of_a_command_answer_it_where_it_waits() -> No
     assert rig.tools.executed_calls == ["s00", "s01", "s02"]
 
 
-async def test_a_call_denied_without_words_refers_to_those_of_the_denial_before_it() -> None:
-    """The agent could not tell if the user refused it as such; and a summary did not say what it was on."""
-    rig = rig_of((MAKE, PUSH))
-    conversation = await begin_turn(rig, "s00", "s01")
-    conversation.decide("s00", ApprovalReply("deny", reason="Build in a container."))
-    await rig.wait_until(lambda: len(conversation.asks) == 1)
-    conversation.decide("s01", "deny")
-    await rig.wait_until_idle()
-    texts = tool_result_texts(rig.model.requests[1])
-    assert texts == [f"{CORRECTED_ALONE}Build in a container.", DENIED_TOO]
-    targets = [answer.target for answer in rig.events(ToolAnswered)]
-    assert targets == [MAKE["kind"], PUSH["kind"]], "the first text that this tool is given"
-
-
-async def test_a_denial_with_words_says_that_the_other_calls_of_its_step_have_results() -> None:
-    """The agent took the words on one of three calls for the answer to all of them."""
+async def test_words_on_a_denial_are_for_the_denied_calls_of_the_step_alone() -> None:
+    """The agent took them for the answer to all calls, or could not tell if the next was refused as such."""
     rig = rig_of((MAKE, PUSH, EDIT))
     conversation = await begin_turn(rig, "s00", "s01", "s02")
     conversation.decide("s01", ApprovalReply("deny", reason="Don't push."))
+    await wait_for_requests(rig, "s00", "s02")
+    conversation.decide("s02", "deny")
     conversation.decide("s00", "once")
-    conversation.decide("s02", "once")
     await rig.wait_until_idle()
-    ran, denied, also_ran = tool_result_texts(rig.model.requests[1])
-    assert denied == f"{CORRECTED_ALONE}Don't push."
+    ran, denied, denied_too = tool_result_texts(rig.model.requests[1])
+    assert (denied, denied_too) == (f"{CORRECTED_ALONE}Don't push.", DENIED_TOO)
     assert denial_reason(denied) == "Don't push."
-    assert not any("did not allow" in text for text in (ran, also_ran))
-    assert len(rig.tools.executed_calls) == 2
+    assert "did not allow" not in ran
+    targets = {answer.call_id: answer.target for answer in rig.events(ToolAnswered)}
+    assert (targets["s01"], targets["s02"]) == (PUSH["kind"], EDIT["kind"]), "the first text of its arguments"
+    assert rig.tools.executed_calls == ["s00"]
 
 
 async def test_a_saved_denial_overrides_a_saved_approval() -> None:
@@ -413,16 +390,21 @@ async def test_the_mode_is_stored_with_the_session() -> None:
 
 
 async def test_auto_mode_runs_edits_and_sandboxed_commands_and_asks_for_the_rest() -> None:
-    rig = rig_of((MAKE, EDIT, PUSH, ENVRC, {}))
+    rig = rig_of((MAKE, EDIT, {**EDIT, "subject": "vendor/a.py"}, PUSH, ENVRC, {}))
+    await rig.rules.add(PermissionRule("*", "vendor", kind="folder", effect="deny"))
     conversation = await rig.begin()
     await conversation.set_mode("auto")
     await conversation.send("Go.")
-    await wait_for_requests(rig, "s02", "s03", "s04")
+    await wait_for_requests(rig, "s03", "s04", "s05")
     await rig.wait_until(lambda: rig.tools.executed_calls == ["s00", "s01"])
-    assert [(event.decision, event.mode) for event in rig.events(ApprovalGiven)] == [("once", "auto")] * 2
-    for call in ("s02", "s03", "s04"):
+    given = {event.call_id: (event.decision, event.mode) for event in rig.events(ApprovalGiven)}
+    assert given == {"s00": ("once", "auto"), "s01": ("once", "auto"), "s02": ("deny", "")}, (
+        "a rule denies it"
+    )
+    for call in ("s03", "s04", "s05"):
         conversation.decide(call, "deny")
     await rig.wait_until_idle()
+    assert rig.tools.executed_calls == ["s00", "s01"]
 
 
 async def test_a_request_is_safe_if_auto_mode_would_run_it() -> None:
@@ -434,15 +416,6 @@ async def test_a_request_is_safe_if_auto_mode_would_run_it() -> None:
     for call_id in ids:
         conversation.decide(call_id, "deny")
     await rig.wait_until_idle()
-
-
-async def test_a_saved_denial_applies_in_auto_mode() -> None:
-    rig = rig_of((EDIT,))
-    await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="deny"))
-    conversation = await rig.begin()
-    await conversation.set_mode("auto")
-    await conversation.run("Go.")
-    assert rig.tools.executed_calls == []
 
 
 async def test_a_mode_change_answers_waiting_calls() -> None:
