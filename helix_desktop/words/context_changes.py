@@ -139,7 +139,7 @@ def _output_name(seq: int, transcript: Transcript) -> str:
     return ellipsize(output_title(item.event), _NAME_CAP)
 
 
-_TOO_LARGE = text("no room for the answer")
+_TOO_LARGE = text("to make room for the answer")
 _MANUAL, _EARLY = text("by you"), text("to save tokens")
 
 

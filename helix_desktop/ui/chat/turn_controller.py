@@ -91,7 +91,7 @@ _ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
 }
 _MODES: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
 _NO_SANDBOX = "no-sandbox"
-_ASK_EXCEPT_DEMO = text("Ask before every change, except demo calls")
+_ASK_EXCEPT_DEMO = text("Ask first: before every change, except demo calls")
 _RULE_CHARS = 160
 
 

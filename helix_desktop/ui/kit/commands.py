@@ -382,9 +382,9 @@ class WindowCommands(CommandTable):
         needs=(WAITING_APPROVAL,), is_in_menu=False, also=_also("approve accept yes"))
     deny_call = _agent(text("Deny call"), intents.AnswerApproval("deny"), group=2,
         needs=(WAITING_APPROVAL,), is_in_menu=False, also=_also("reject no"))
-    mode_ask = _session(text("Ask before every change"), intents.SetMode("ask"), group=3, one_of="mode",
-        is_in_menu=False, also=_also("approval permissions"))
-    mode_plan = _session(text("Plan only (read-only)"), intents.SetMode("plan"), group=3, one_of="mode",
+    mode_ask = _session(text("Ask first: before every change"), intents.SetMode("ask"), group=3,
+        one_of="mode", is_in_menu=False, also=_also("approval permissions"))
+    mode_plan = _session(text("Plan: read only"), intents.SetMode("plan"), group=3, one_of="mode",
         is_in_menu=False, also=_also("approval permissions read only"))
     mode_auto = _session(text("Auto: edit files and run sandboxed commands"), intents.SetMode("auto"),
         group=3, one_of="mode", is_in_menu=False, also=_also("approval permissions sandbox"))

@@ -72,7 +72,7 @@ def lines(*events: Rewrite) -> list[str]:
         (HandoverTrigger.THRESHOLD, 0.575, "context reached 57.5 %"),
         (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
         (HandoverTrigger.MANUAL, 0.0, "by you"),
-        (HandoverTrigger.OVERFLOW, 0.0, "no room for the answer"),
+        (HandoverTrigger.OVERFLOW, 0.0, "to make room for the answer"),
     ],
 )
 def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
@@ -143,10 +143,10 @@ def test_sweeps_and_folds_are_described() -> None:
         Undone(2),
     ) == [
         "cached (to save tokens): content of 1 message, 70 tokens saved",
-        "cached (no room for the answer): content of 1 message, 70 tokens saved",
+        "cached (to make room for the answer): content of 1 message, 70 tokens saved",
         "compacted without a model: 4 steps, 900 tokens saved",
         "summaries shortened: 4 steps, 900 tokens saved",
-        "compacted (no room for the answer): 4 steps, 900 tokens saved",
+        "compacted (to make room for the answer): 4 steps, 900 tokens saved",
         "undone: e2",
     ]
 

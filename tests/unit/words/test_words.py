@@ -552,8 +552,8 @@ def test_later_instructions_are_named_by_what_became_of_them(
 
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["to save tokens", "", "by you"]) == "by you"
-    assert reasons_text(["to save tokens", "no room for the answer"]) == "no room for the answer"
-    assert reasons_text(["by you", "no room for the answer"]) == "no room for the answer"
+    assert reasons_text(["to save tokens", "to make room for the answer"]) == "to make room for the answer"
+    assert reasons_text(["by you", "to make room for the answer"]) == "to make room for the answer"
     assert reasons_text(["", "to save tokens"]) == "to save tokens"
 
 
@@ -572,7 +572,7 @@ NOTED = FoldMade(2, 9, "", 20, "", 1, 2, 900)
             (SweepMade((3,), 900, reason, averted_handover_at=0.83), text)
             for reason, text in (
                 (SweepReason.MANUAL, "by you"),
-                (SweepReason.OVERFLOW, "no room for the answer"),
+                (SweepReason.OVERFLOW, "to make room for the answer"),
                 (SweepReason.REFUSED, "provider refused the images"),
                 (SweepReason.HANDOVER, "with a compaction"),
                 (SweepReason.COLD, "context reached 83 %"),

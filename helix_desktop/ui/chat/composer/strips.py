@@ -245,7 +245,12 @@ class NextMessages(QWidget):
             if self._column.indexOf(line) != place:
                 self._column.insertWidget(place, line)
             self._lines[message.seq] = line
-        self._title.set_full_text(tr("Queue paused") if is_paused else tr("Queued: sent after this turn"))
+        title = tr("Queued: sent after this turn")
+        if is_paused:
+            title = tr("Queue paused")
+        elif any(message.steer for message in waiting):  # those say so in their line
+            title = tr("Queued")
+        self._title.set_full_text(title)
         self._send_queued.setVisible(is_paused)
         self._queue.setVisible(bool(waiting))
         self._fit_timer.start()

@@ -54,7 +54,7 @@ _NAMED_PLACES = 5  # before the others are counted
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
 _FIRST, _FIRST_OF_COMMAND, _LAST = (12, 740), (7, 480), (5, 260)
 """Lines and characters of a longer text: what a command ends with counts as much."""
-_FEW_LINES = 6  # that a button isn't worth
+_FEW_LINES, _FEW_CHARS = 6, 240  # that a button isn't worth
 _MAX_CARD_CHARS = 40_000  # that are laid out within 16 ms; longer ones are in a window of their own
 _ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {
@@ -275,7 +275,7 @@ class ApprovalItem(RowItem):
         words, is_command = self.detail_text(), self._row.request.kind == "command"
         (lines, chars), last = (_FIRST_OF_COMMAND, _LAST) if is_command else (_FIRST, (0, 0))
         split, texts = words.split("\n"), [words]
-        is_long = len(split) > lines + last[0] + _FEW_LINES or len(words) > chars + last[1]
+        is_long = len(split) > lines + last[0] + _FEW_LINES or len(words) > chars + last[1] + _FEW_CHARS
         fits = len(words) <= _MAX_CARD_CHARS
         more = list[Box]()
         if is_long and not (fits and "detail" in self._expanded):

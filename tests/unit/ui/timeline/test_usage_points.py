@@ -285,7 +285,6 @@ def test_the_filter_shows_what_its_labels_say(simulator: SessionSimulator) -> No
     handovers = kinds["HandoverMade"] + len(simulator.transcript.checkpoints)
     choices = ("Pinned", "Unpinned", "FormChosen", "Excluded", "HoldSet", "Undone", "Redone")
     assert counts == Counter(
-        handovers=handovers,
         compacted=handovers + kinds["ObservationsMade"] + kinds["FoldMade"],
         cached=kinds["SweepMade"] + sum(not output.recalled and output.form != "full" for output in outputs),
         yours=sum(kinds[name] for name in choices),
