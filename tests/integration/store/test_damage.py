@@ -54,15 +54,20 @@ async def stored(folder: Path, *bodies: bytes) -> None:
     compact_tables(folder)
 
 
-async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path) -> None:
+async def test_a_flipped_bit_is_reported_once_quarantined_and_repaired(tmp_path: Path) -> None:
     await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
-    digest = digest_of(BODY)
+    digest, warnings = digest_of(BODY), list[str]()
+    quarantined = tmp_path / "quarantine" / f"{digest}.row"
     async with closing_store(await opened(tmp_path)) as store:
-        with pytest.raises(ContentDamaged, match="repairs") as caught:
-            await store.get(digest)
-        quarantined = tmp_path / "quarantine" / f"{digest}.row"
-        assert quarantined.name in str(caught.value)
+        unsubscribe = store.health.listen(lambda error: warnings.append(error.what))
+        store.health.listen(lambda error: warnings.append(error.fix))
+        for _ in range(3):
+            with pytest.raises(ContentDamaged, match="repairs") as caught:
+                await store.get(digest)
+            assert quarantined.name in str(caught.value)
+        assert len(warnings) == 2
+        assert digest in warnings[0]
         damaged = quarantined.read_bytes()
         assert len(damaged) > len(BODY)
         assert BODY[:100] in damaged
@@ -77,6 +82,15 @@ async def test_a_flipped_bit_is_reported_quarantined_and_repaired(tmp_path: Path
         assert (await store.totals()).entries == 2
         assert not quarantined.exists()
         assert quarantined.with_suffix(".healed").read_bytes() == damaged
+
+    compact_tables(tmp_path)
+    assert flip_bit_near(tmp_path, BODY[100:120]) >= 1
+    async with closing_store(await opened(tmp_path)) as store:
+        store.health.listen(lambda error: warnings.append(error.what))
+        unsubscribe()
+        with pytest.raises(ContentDamaged):
+            await store.get(digest)
+        assert len(warnings) == 3, "each damage is reported"
 
 
 async def test_damage_that_refuses_writes_is_named_and_repaired_at_the_next_opening(tmp_path: Path) -> None:
@@ -117,41 +131,6 @@ async def test_a_read_during_a_repair_is_not_quarantined_again(
         assert not (tmp_path / "quarantine" / f"{digest}.row").exists()
     finally:
         monkeypatch.undo()
-        await store.close()
-
-
-async def test_each_damage_is_reported_once_until_it_is_repaired(tmp_path: Path) -> None:
-    await stored(tmp_path, BODY, NEIGHBOR)
-    assert flip_bit_near(tmp_path, BODY[100:120]) == 1
-    warnings: list[str] = []
-    store = await opened(tmp_path)
-    unsubscribe = store.health.listen(lambda error: warnings.append(error.what))
-    store.health.listen(lambda error: warnings.append(error.fix))
-    try:
-        for _ in range(3):
-            with pytest.raises(ContentDamaged):
-                await store.get(digest_of(BODY))
-        assert await store.get(digest_of(NEIGHBOR)) == NEIGHBOR
-        assert len(warnings) == 2
-        assert digest_of(BODY) in warnings[0]
-        quarantined = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
-        assert quarantined.stat().st_size > len(BODY)
-        await store.commit(Commit("s", contents=[make_content(BODY)]))
-        assert await store.get(digest_of(BODY)) == BODY
-        assert not quarantined.exists()
-    finally:
-        await store.close()
-
-    compact_tables(tmp_path)
-    assert flip_bit_near(tmp_path, BODY[100:120]) >= 1
-    store = await opened(tmp_path)
-    store.health.listen(lambda error: warnings.append(error.what))
-    unsubscribe()
-    try:
-        with pytest.raises(ContentDamaged):
-            await store.get(digest_of(BODY))
-        assert len(warnings) == 3
-    finally:
         await store.close()
 
 

@@ -137,17 +137,6 @@ async def test_a_second_open_in_this_process_is_refused_and_harmless(tmp_path: P
     await store.close()
 
 
-async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Path) -> None:
-    async with owner_process(tmp_path) as owner:
-        with pytest.raises(StoreLocked, match="in use by another running Helix Desktop") as caught:
-            await LevelDbStore.open(tmp_path, WORKSPACE)
-        assert caught.value.owner_pid == owner.pid
-        assert str(owner.pid) in str(caught.value)
-    assert owner.returncode == 0
-    store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    await store.close()
-
-
 async def test_a_failed_opening_leaves_no_lock_behind(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
@@ -326,17 +315,22 @@ asyncio.run(come())
 """
 
 
-async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> None:
+async def test_a_store_is_read_and_written_through_its_owner_alone(tmp_path: Path) -> None:
     content = make_content(b"from outside")
     async with owner_process(tmp_path) as owner:
         store = await open_store(tmp_path, WORKSPACE)
         assert isinstance(store, RemoteStore)
         assert store.owner_pid == owner.pid
+        with pytest.raises(StoreLocked, match="in use by another running Helix Desktop") as caught:
+            await LevelDbStore.open(tmp_path, WORKSPACE)
+        assert caught.value.owner_pid == owner.pid
+        assert str(owner.pid) in str(caught.value)
         await store.commit(Commit("s", [user_message_event(1)], [content], summary=make_summary("s")))
         with pytest.raises(StoreLocked, match="in use by another"):
             await store.commit(Commit("open here", [user_message_event(1)]))
         await store.commit(Commit("open here", contents=[make_content(b"contents are welcome")]))
         await store.close()
+    assert owner.returncode == 0
     store = await open_store(tmp_path, WORKSPACE)
     assert isinstance(store, SharedStore)
     assert await store.events("s") == [user_message_event(1)]

@@ -12,7 +12,7 @@ from helix_desktop.agent.ports import Approver
 from helix_desktop.agent.session import CompactionProgress, ErrorRaised, SpendDecided, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
-from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
+from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.session import BudgetNeared
@@ -178,25 +178,6 @@ async def test_no_summary_is_started_over_budget() -> None:
     await conversation.wait_for_background_work()
     assert [event.spent for event in rig.events(HandoverMade)] == [2_100]
     assert conversation.budget.spent.tokens == before + 2_100
-
-
-def test_money_is_formatted_for_readers() -> None:
-    """Cents where there are some, and more digits below a cent."""
-    assert [format_usd(amount) for amount in (0.0, 0.00002, 0.0042, 0.1, 12.3, 1234.5)] == [
-        "$0.00",
-        "< $0.0001",
-        "$0.0042",
-        "$0.10",
-        "$12.30",
-        "$1,234.50",
-    ]
-
-
-def test_cached_input_without_a_price_costs_as_other_input() -> None:
-    """An unknown price is not assumed to be lower."""
-    info = msgspec.structs.replace(PRICED, price_cached=0.0)
-    assert call_cost(info, Usage(1_000, 0, 1_000)) == pytest.approx(0.002)
-    assert call_cost(ModelInfo("local", "free"), Usage(1_000, 1_000)) == 0.0
 
 
 def test_the_nearer_of_two_limits_counts() -> None:

@@ -208,6 +208,7 @@ def test_without_a_price_of_their_own_they_cost_what_other_input_does() -> None:
     assert call_cost(plain, usage) == pytest.approx(16.0)
     only_short = msgspec.structs.replace(plain, price_cache_write=5.0)
     assert call_cost(only_short, usage) == pytest.approx(4.0 + 4.0 + 5.0 + 5.0)
+    assert call_cost(ModelInfo("vendor", "m"), Usage(MILLION, MILLION)) == 0.0
 
 
 def test_the_bill_splits_what_was_reported() -> None:

@@ -206,7 +206,10 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
     ],
 )
 def test_an_estimate_names_the_ratio_of_earlier_sessions(ratio: float, words: str) -> None:
-    assert gauge_source_text(UsageGauge(3_600, 32_000, 4_000, 27_000, False, ratio)) == words
+    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, False, ratio)
+    assert gauge_source_text(gauge) == words
+    reported = replace(gauge, report_count=1)
+    assert gauge_source_text(reported) == "Estimated from the provider's last report"
 
 
 CASES = (
@@ -318,9 +321,11 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     assert [format_bytes(size) for size in sizes] == ["1023 B", "1023 KB", "1.0 MB", "1.0 GB"]
     tokens = (999_499, 999_500, 999_994_999, 999_995_000, 12_296_850_000)
     assert [format_tokens(count) for count in tokens] == ["999k", "1.00M", "999.99M", "1.00B", "12.30B"]
-    amounts = (0.09994, 0.09996, 0.1)
+    amounts = (0.0, 0.00002, 0.0042, 0.09994, 0.09996, 0.1, 12.3, 1234.5)
     assert [words_usd(amount) for amount in amounts] == [format_usd(amount) for amount in amounts]
-    assert [words_usd(amount) for amount in amounts] == ["$0.0999", "$0.10", "$0.10"]
+    assert [words_usd(amount) for amount in amounts] == [
+        *("$0.00", "< $0.0001", "$0.0042", "$0.0999", "$0.10", "$0.10", "$12.30", "$1,234.50")
+    ]
 
 
 @pytest.mark.parametrize(

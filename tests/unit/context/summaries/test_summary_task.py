@@ -211,12 +211,7 @@ def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) ->
     if is_high:
         assert "No model answered." in explain_fallback(rate)
         assert "Settings → Model roles" in fallback_advice(rate)
-
-
-def test_without_summaries_nothing_is_claimed() -> None:
-    """No share of nothing."""
-    assert fallback_text(FallbackRate()) == ""
-    assert not FallbackRate().is_high
+    assert (fallback_text(FallbackRate()), FallbackRate().is_high) == ("", False), "no share of nothing"
 
 
 def test_a_long_message_is_cut_between_words() -> None:
