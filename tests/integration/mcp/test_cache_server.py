@@ -61,7 +61,7 @@ async def stored(folder: Path, *contents: Content) -> None:
         await store.commit(Commit("s1", contents=contents))
 
 
-async def test_other_programs_get_the_same_answers_as_the_agent(tmp_path: Path) -> None:
+async def test_other_programs_have_the_agent_s_tools_of_the_cache_and_no_others(tmp_path: Path) -> None:
     content = make_content(TEXT)
     await stored(tmp_path / "store", content)
     calls: list[tuple[str, dict[str, Any]]] = [
@@ -74,7 +74,12 @@ async def test_other_programs_get_the_same_answers_as_the_agent(tmp_path: Path) 
     ]
     async with served(tmp_path / "store") as client:
         results = [result_text(await client.call_tool(name, arguments)) for name, arguments in calls]
+        with pytest.raises(MCPError, match="no tool 'run_command'"):
+            await client.call_tool("run_command", {"command": "id"})
     async with opened(tmp_path / "store") as store:
+        entry = await store.entry(content.digest)
+        assert (entry.recalls, entry.last_used > entry.created) == (3, True), "recalls by others count as use"
+        assert CACHE_SERVER_SESSION not in [session.id for session in await store.sessions()]
         box = create_cache_tools(store, DESCRIPTIONS_DIR, estimate_tokens)
         for (name, arguments), answer in zip(calls, results, strict=True):
             own = await box.run(ToolCall("1", name, json.dumps(arguments)))
@@ -115,13 +120,6 @@ async def test_invalid_arguments_are_answered_with_the_problem(
     assert words in result_text(result)
 
 
-async def test_no_other_tool_can_be_called(tmp_path: Path) -> None:
-    await stored(tmp_path / "store", make_content(TEXT))
-    async with served(tmp_path / "store") as client:
-        with pytest.raises(MCPError, match="no tool 'run_command'"):
-            await client.call_tool("run_command", {"command": "id"})
-
-
 async def test_a_list_can_be_paged_to_its_end(tmp_path: Path) -> None:
     contents = [make_content(b"content %d" % number) for number in range(7)]
     for content in contents:
@@ -136,17 +134,6 @@ async def test_a_list_can_be_paged_to_its_end(tmp_path: Path) -> None:
             cursor = lines[-1].partition("cursor=")[2].strip("'.")
     assert digests == [content.digest for content in reversed(contents)]
     assert not cursor
-
-
-async def test_recalls_by_others_count_as_use(tmp_path: Path) -> None:
-    content = make_content(TEXT)
-    await stored(tmp_path / "store", content)
-    async with served(tmp_path / "store") as client:
-        await client.call_tool("recall_cached_content", {"hash": content.digest})
-    async with opened(tmp_path / "store") as store:
-        entry = await store.entry(content.digest)
-        assert (entry.recalls, entry.last_used > entry.created) == (1, True)
-        assert CACHE_SERVER_SESSION not in [session.id for session in await store.sessions()]
 
 
 CONTENT = make_content(b"one line\n")
