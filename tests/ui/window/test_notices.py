@@ -251,6 +251,14 @@ async def _check_the_branch(rig: WindowRig) -> None:
     await rig.open_folder("branch")
     label = find_child(rig.window.sidebar, GitLabel, "git_state")
     await until(label.isVisible, "the branch")
+    sidebar = rig.window.sidebar
+    search = sidebar.search.geometry()
+    label.hide()  # as before the folder is trusted
+    layout = sidebar.layout()
+    assert layout is not None
+    layout.activate()
+    assert sidebar.search.geometry() == search, "nothing moves below the mouse"
+    label.show()
     QTest.mouseClick(label, Qt.MouseButton.LeftButton)
     page = rig.views.changes.get()
     await until(lambda: page.detail.has_diff, "the diff of the first")

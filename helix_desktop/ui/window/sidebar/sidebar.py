@@ -85,7 +85,7 @@ class Sidebar(QFrame):
         self._closed_reason = label("", "muted", wrap=True)
         self._nothing = label("", "muted", wrap=True)
         head = row(self._name, None, folder, self._new, margins=(11, 13, 8, 0), gap=2)
-        git = row(self._git, None, margins=(19, 0, 12, 0))
+        git = row(self._git, None, margins=(19, 8, 12, 12))  # below: nothing moves when it comes
         search = row(self.search, margins=(12, 10, 12, 4))
         self._workspace_name = ""
         self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
@@ -98,7 +98,7 @@ class Sidebar(QFrame):
         bar = column(self._search_note, row(everything, None), margins=(19, 8, 12, 8), gap=2)
         self._search_bar = pane(bar)
         self._search_bar.hide()
-        self.setLayout(column(head, git, search, self._stack, self._search_bar, gap=0))
+        self.setLayout(column(head, search, self._stack, self._search_bar, git, gap=0))
         self.show_workspace("")
         self._name.hide()  # not known yet
 
