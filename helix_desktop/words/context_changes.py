@@ -84,8 +84,12 @@ def revision_size_text(before: int, after: int) -> str:
     return tr("{difference} tokens", difference=format_token_difference(after - before))
 
 
-def chosen_form_text(event: FormChosen, transcript: Transcript) -> str:
-    choice = _form_choice_text(event.form, _output_name(event.target, transcript))
+def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str:
+    output = _output_name(event.target, transcript)
+    was_cached = any(event.target in it.swept for at, it in transcript.rewrites.sweeps.items() if at < seq)
+    choice = _form_choice_text(event.form, output)
+    if event.form == "full" and was_cached:
+        choice = tr("You restored {output}", output=output)
     tokens = output_tokens(event.tokens)
     return f"{choice} · {format_token_count(tokens)}"
 

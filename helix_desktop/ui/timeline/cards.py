@@ -459,16 +459,18 @@ class FormCard(TimelineCard, frozen=True):
 
     @property
     def has_failed(self) -> bool:
-        """True if nobody chose in time or at all, or the extract that was asked for is none."""
-        has_reason = self.form == "preview" and bool(self.event.asked or self.note)
-        is_asked = not self.event.intake_slow_model  # else it had been too slow before
-        return is_asked and (self.event.chosen == "timeout" or has_reason)
+        """True if no choice came, for another reason than time, or the extract that was asked for is none."""
+        if (
+            self.event.chosen == "timeout" or self.event.intake_slow_model
+        ):  # beginning and end, as by the rule
+            return False
+        return self.form == "preview" and bool(self.event.asked or self.note)
 
     @property
     def title(self) -> str:
         if self.form == "full":
-            return tr("Large output sent whole: {output}", output=self.output)
-        return tr("Large output sent in part: {output}", output=self.output)
+            return tr("Large output in context: {output}", output=self.output)
+        return tr("Large output partly in context: {output}", output=self.output)
 
     @property
     def chooser_text(self) -> str:
@@ -505,7 +507,7 @@ class FormCard(TimelineCard, frozen=True):
             dotted((self.chooser_text, cost)),
             self.note,
             instructions if self.event.asked else "",
-            safe if self.has_failed else "",
+            safe if self.has_failed or self.event.chosen == "timeout" else "",
         ]
         return [line for line in lines if line]
 

@@ -205,7 +205,7 @@ class _CardReducer:
                 name, is_undo = self._cards[target].title, isinstance(event, Undone)
                 return UndoCard(seq, at, "undo" if is_undo else "redo", target, name)
             case FormChosen(target=target) as event:
-                words = chosen_form_text(event, self._transcript)
+                words = chosen_form_text(event, seq, self._transcript)
                 return ManualActionCard(seq, at, "form", words, target, self._is_undone(seq))
             case Excluded(targets=targets) as event:
                 words, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)

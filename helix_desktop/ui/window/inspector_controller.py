@@ -386,11 +386,14 @@ class InspectorPresenter(WindowPart):
             part = await get_text(self._window, title, instructions, tr("Send part"), why)
         if part is None:
             return
+        row = next((row for row in _rows(conversation) if row.seq == seq), None)
         await conversation.window.choose_form(seq, form, part)
-        if form == "full":
-            row = next(row for row in _rows(conversation) if row.seq == seq)
-            what = tr("All of “{name}” is in the context.", name=ellipsize(row.label, _NAME_CHARS))
-            self._offer_undo(conversation, what)
+        if form == "full" and row is not None:
+            name = ellipsize(row.label, _NAME_CHARS)
+            what = tr("All of “{name}” is in the context.", name=name)
+            self._offer_undo(
+                conversation, tr("Restored “{name}”.", name=name) if row.was_sent_whole else what
+            )
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:

@@ -17,10 +17,13 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     Excluded,
+    FormChosen,
     HandoverTrigger,
     Pinned,
     PlacementReason,
     SummaryProblem,
+    SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
@@ -239,6 +242,22 @@ def test_a_change_names_the_context_only_where_its_size_is_known() -> None:
     undone, change = build_cards(simulator.log, simulator.transcript, points=(measured,))
     assert undone.title == f"Undone: {change.title}"
     assert "1k" not in undone.title
+
+
+def test_what_undoing_a_caching_brought_back_was_restored() -> None:
+    """It was called “You chose to send all of …”, beside a link that undoes the caching."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Read it.")
+    simulator.step("I do.", 2)
+    first, second = (item.seq for item in simulator.transcript.messages.items[-2:])
+    simulator.record(SweepMade((first,), 900, SweepReason.BATCH))
+    simulator.record(FormChosen(first, "full", "all", 9))
+    simulator.record(FormChosen(second, "full", "all", 9))
+    cards = build_cards(simulator.log, simulator.transcript)
+    texts = [
+        card.text.partition(" ")[2].split(" ")[0] for card in cards if isinstance(card, ManualActionCard)
+    ]
+    assert texts == ["chose", "restored"]
 
 
 def test_a_branch_says_where_it_begins() -> None:

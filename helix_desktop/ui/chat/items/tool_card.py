@@ -91,7 +91,7 @@ text = TextContext("Chat")
 _WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The text of this call is cached.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
-_TOO_LARGE = text("Sent in part: it is over the size limit.")
+_TOO_LARGE = text("Partly in context: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
     "agent": text("The agent chose which part to get."),

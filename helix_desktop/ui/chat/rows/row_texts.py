@@ -255,7 +255,7 @@ def output_form_text(row: ToolRow) -> str:
         return ""
     if whole := row.answer.full_tokens:
         part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-        return tr("{part} of {whole} tokens sent, rest cached", part=part, whole=tokens)
+        return tr("{part} of {whole} tokens in context", part=part, whole=tokens)
     return translate(STATE_WORDS["in_part"].label)
 
 

@@ -328,7 +328,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (PREVIEW, ["Partly in context"]),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["700 of 6.4k tokens sent, rest cached"],
+            ["700 of 6.4k tokens in context"],
         ),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), ["Compacted"]),
