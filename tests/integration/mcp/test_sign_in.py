@@ -160,6 +160,12 @@ async def test_a_token_that_is_taken_back_asks_for_a_sign_in_again(app: App, ser
     assert (status.state, status.is_signed_in) == ("signed_out", False)
     await app.sign_in()
     assert await app.call() == '{"word": "hello"}'
+    (token,) = server.authorization.tokens
+    server.call_error = {"code": -32000, "message": f"{token} may not do that"}
+    with pytest.raises(HelixError) as caught:
+        await app.call()
+    assert "••• may not do that" in caught.value.what
+    assert token not in str(caught.value), "a server that repeats its token gets it into no error"
 
 
 async def test_tokens_belong_to_one_address_and_end_with_the_server(app: App, server: GuardedServer) -> None:
@@ -192,18 +198,6 @@ async def test_a_redirect_to_another_host_does_not_carry_the_token(app: App, ser
             await app.call()
         assert (other.offered, other.calls) == ([], [])
     assert server.offered
-
-
-async def test_a_server_that_repeats_its_token_gets_it_into_no_error(app: App, server: GuardedServer) -> None:
-    await app.sign_in()
-    server.authorization.tokens.clear()
-    await app.call()
-    (token,) = server.authorization.tokens
-    server.call_error = {"code": -32000, "message": f"{token} may not do that"}
-    with pytest.raises(HelixError) as caught:
-        await app.call()
-    assert "••• may not do that" in caught.value.what
-    assert token not in str(caught.value)
 
 
 async def test_a_server_that_asks_for_no_sign_in_does_not_open_the_keychain(tmp_path: Path) -> None:

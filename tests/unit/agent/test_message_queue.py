@@ -48,7 +48,7 @@ def user_messages(rig: AgentRig) -> list[tuple[str, bool]]:
 
 
 async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None:
-    """In the same turn, after both answers, in the order of sending."""
+    """In the same turn, after both answers, in the order of sending, in every wire format."""
     rig = await start_turn()
     await rig.conversation.send("Later.")
     await rig.conversation.send("Only the tests.", steer=True)
@@ -62,11 +62,26 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
         ("And be quick.", True),
         ("Later.", False),
     ]
-    second = rig.model.requests[1].messages
-    assert [message.role for message in second[-5:]] == ["assistant", "tool", "tool", "user", "user"]
-    assert [message.text for message in second[-2:]] == ["Only the tests.", "And be quick."]
+    request, info = rig.model.requests[1], rig.model.info
+    assert [message.role for message in request.messages[-5:]] == [
+        *("assistant", "tool", "tool", "user", "user")
+    ]
+    assert [message.text for message in request.messages[-2:]] == ["Only the tests.", "And be quick."]
     assert len(rig.events(TurnEnded)) == 2
     assert rig.conversation.session.transcript.messages.turns == 2
+    body = json.loads(
+        anthropic_request.encode_request(info, request, max_output_tokens=9, breakpoints=False).body
+    )
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+    kinds = [block["type"] for block in body["messages"][-1]["content"]]
+    assert kinds == ["tool_result", "tool_result", "text", "text"]
+    items = json.loads(openai_responses_request.request_body(info, request))["input"]
+    item_kinds = [item.get("type", item.get("role")) for item in items]
+    outputs = [index for index, kind in enumerate(item_kinds) if kind == "function_call_output"]
+    calls = [index for index, kind in enumerate(item_kinds) if kind == "function_call"]
+    assert len(calls) == len(outputs) == 2
+    assert max(calls) < min(outputs)
+    assert max(outputs) == len(items) - 3, "the two messages stand behind"
 
 
 async def test_a_message_that_is_being_stored_starts_no_turn() -> None:
@@ -85,29 +100,6 @@ async def test_a_message_that_is_being_stored_starts_no_turn() -> None:
     rig.tools.gate.set()
     await rig.wait_until_idle()
     assert user_messages(rig) == [("First.", False)]
-
-
-async def test_a_steered_turn_is_valid_in_every_wire_format() -> None:
-    """Results before the user's text, and alternating roles where a format requires them."""
-    rig = await start_turn()
-    await rig.conversation.send("Only the tests.", steer=True)
-    await rig.conversation.send("And be quick.", steer=True)
-    rig.tools.gate.set()
-    await rig.wait_until_idle()
-    request, info = rig.model.requests[1], rig.model.info
-    body = json.loads(
-        anthropic_request.encode_request(info, request, max_output_tokens=9, breakpoints=False).body
-    )
-    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
-    kinds = [block["type"] for block in body["messages"][-1]["content"]]
-    assert kinds == ["tool_result", "tool_result", "text", "text"]
-    items = json.loads(openai_responses_request.request_body(info, request))["input"]
-    item_kinds = [item.get("type", item.get("role")) for item in items]
-    outputs = [index for index, kind in enumerate(item_kinds) if kind == "function_call_output"]
-    calls = [index for index, kind in enumerate(item_kinds) if kind == "function_call"]
-    assert len(calls) == len(outputs) == 2
-    assert max(calls) < min(outputs)
-    assert max(outputs) == len(items) - 3, "the two messages stand behind"
 
 
 async def test_steering_during_the_last_answer_continues_the_turn() -> None:

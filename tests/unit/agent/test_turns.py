@@ -224,18 +224,6 @@ async def check_continues(rig: AgentRig, ended: TurnEnded = STOPPED) -> None:
     await rig.assert_consistent()
 
 
-async def test_stop_during_an_answer() -> None:
-    """The text so far stays."""
-    rig, conversation = await begin_with([TextDelta("I was "), TextDelta("saying"), asyncio.Event()])
-    await conversation.send("Go.")
-    await rig.wait_for_updates(ResponseDelta, 2)
-    await conversation.stop()
-    (answer,) = rig.events(AssistantSpoke)
-    assert (answer.text, answer.stop) == ("I was saying", "stopped")
-    assert rig.model.closed_streams == 1
-    await check_continues(rig)
-
-
 async def test_stop_during_a_retry() -> None:
     """What the retry voided is not kept; the end says what had failed."""
     rig, conversation = await begin_with([*HALF_REPLY_THEN_RETRY, asyncio.Event()])
@@ -307,12 +295,15 @@ async def test_stop_during_an_approval_request() -> None:
     await check_continues(rig)
 
 
-async def test_two_concurrent_stops() -> None:
-    """The second waits for the same end."""
-    rig, conversation = await begin_with([TextDelta("I"), asyncio.Event()])
+async def test_concurrent_stops_during_an_answer() -> None:
+    """The text so far stays; those after the first wait for the same end."""
+    rig, conversation = await begin_with([TextDelta("I was "), TextDelta("saying"), asyncio.Event()])
     await conversation.send("Go.")
-    await rig.wait_for_updates(ResponseDelta)
+    await rig.wait_for_updates(ResponseDelta, 2)
     await asyncio.gather(conversation.stop(), conversation.stop(), conversation.stop())
+    (answer,) = rig.events(AssistantSpoke)
+    assert (answer.text, answer.stop) == ("I was saying", "stopped")
+    assert rig.model.closed_streams == 1
     assert rig.events(TurnEnded) == [STOPPED]
     await check_continues(rig)
     await conversation.stop()

@@ -100,17 +100,29 @@ async def test_enough_history_brings_a_checkpoint_that_changes_no_request() -> N
 
 
 async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
+    """Both can be compared; only the newest one can be edited."""
     rig = await rig_with()
     await run_turns(rig, 4, text="The first part.")
     await run_turns(rig, 4, text="The second part.")
-    first, second = (request.messages[-1].text for request in rig.model.summary_requests)
-    assert "The former handover, to be updated" not in first
-    assert "The former handover, to be updated" in second
-    assert "e3 user: The first part." in first
-    assert "e3 user: The first part." not in second
-    assert "user: The second part." in second
-    (first_seq, _), (_, updated) = checkpoints(rig).items()
-    assert updated.handover.checkpoint == first_seq
+    before, after = (request.messages[-1].text for request in rig.model.summary_requests)
+    assert "The former handover, to be updated" not in before
+    assert "The former handover, to be updated" in after
+    assert "e3 user: The first part." in before
+    assert "e3 user: The first part." not in after
+    assert "user: The second part." in after
+    (first, _), (second, updated) = checkpoints(rig).items()
+    assert updated.handover.checkpoint == first
+    transcript, log = rig.conversation.session.transcript, rig.conversation.session.log
+    assert [(version.seq, version.state) for version in recorded_versions(transcript, log)] == [
+        (second, "For the next compaction"),
+        (first, ""),
+    ]
+    assert [version.seq for version in recorded_versions(transcript, log[: second - 1])] == [first]
+    assert version_before(transcript, second) == first
+    assert edit_refusal(transcript, second) is None
+    refusal = edit_refusal(transcript, first)
+    assert refusal is not None
+    assert refusal.intent == EditHandover(second)
 
 
 def parallel_calls(request: ModelRequest) -> ScriptedReply:
@@ -345,25 +357,6 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
     assert list(titles.values()) == ["Prepared summary", "Prepared summary, edited"]
     await run_turns(rig, 4)
     assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
-
-
-async def test_a_checkpoint_can_be_compared_and_refuses_an_edit_once_another_updates_it() -> None:
-    rig = await rig_with()
-    await run_turns(rig, 8)
-    transcript = rig.conversation.session.transcript
-    first, second = checkpoints(rig)
-    versions = recorded_versions(transcript, rig.conversation.session.log)
-    assert [(version.seq, version.state) for version in versions] == [
-        (second, "For the next compaction"),
-        (first, ""),
-    ]
-    stored = rig.conversation.session.log[: second - 1]
-    assert [version.seq for version in recorded_versions(transcript, stored)] == [first]
-    assert version_before(transcript, second) == first
-    assert edit_refusal(transcript, second) is None
-    refusal = edit_refusal(transcript, first)
-    assert refusal is not None
-    assert refusal.intent == EditHandover(second)
 
 
 async def test_a_session_can_start_from_a_checkpoint() -> None:

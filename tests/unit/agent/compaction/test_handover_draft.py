@@ -114,10 +114,16 @@ async def test_a_written_draft_and_its_cost_outlive_a_kill_and_are_counted_once(
 
 
 async def test_a_draft_accepted_as_it_is() -> None:
-    """The recorded handover is the shown one, with its figures; it can be undone like any other."""
+    """The recorded handover is the shown one, with its figures; it can be undone like any other.
+
+    An edit may not make the window larger.
+    """
     rig = await ready_conversation()
     before = rig.conversation.window.measure()[0].request
     draft = await rig.conversation.handovers.writer.draft("the login")
+    with pytest.raises(CompactionRefused, match="larger"):
+        await rig.conversation.handovers.writer.commit(draft, draft.text + "- much\n" * 9_000)
+    assert rig.events(HandoverFailed) == []
     await rig.conversation.handovers.writer.commit(draft, draft.text)
     (handover,) = rig.events(HandoverMade)
     assert (handover.trigger, handover.focus, handover.edited) == (HandoverTrigger.MANUAL, "the login", False)
@@ -171,15 +177,6 @@ async def test_an_unparsable_text_is_refused(text: str, reason: str) -> None:
     assert refused.value.fix
     assert rig.events(HandoverMade) == []
     await rig.conversation.handovers.writer.commit(draft)
-
-
-async def test_a_longer_text_is_refused() -> None:
-    """An edit may not make the window larger."""
-    rig = await ready_conversation()
-    draft = await rig.conversation.handovers.writer.draft()
-    with pytest.raises(CompactionRefused, match="larger"):
-        await rig.conversation.handovers.writer.commit(draft, draft.text + "- much\n" * 9_000)
-    assert rig.events(HandoverFailed) == []
 
 
 async def test_the_range_can_be_chosen() -> None:

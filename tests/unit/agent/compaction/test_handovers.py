@@ -95,14 +95,17 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
 
 
 async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> None:
-    """It stays in the window, and a task that cites it was marked as unsupported; the mode was forgotten."""
-    model = ScriptedModel(working(19, 380), summary_script=lambda _: [ModelResponse(SUMMARY)])
+    """It stays in the window; what cited it, or a ban another entry, was unsupported; the mode was lost."""
+    summary = f"{SUMMARY}\n## User Preferences\n- Never touch the main branch [e9999]"
+    model = ScriptedModel(working(19, 380), summary_script=lambda _: [ModelResponse(summary)])
     rig = AgentRig(model, NO_SWEEP)
     conversation = await rig.begin()
     await conversation.set_mode("auto")
-    await rig.run_and_wait("Build the thing.")
+    await rig.run_and_wait("Build the thing. Never touch the main branch.")
     (handover, *_) = rig.events(HandoverMade)
     assert [bullet.sources for bullet in handover.sections[4].bullets] == [(4,)]
+    (ban,) = [each for section in handover.sections for each in section.bullets if "main" in each.text]
+    assert ban.sources == (rig.seqs(UserSpoke)[0],)
     assert (handover.kept, handover.mode_note) == (4, ""), "the message with the note stays"
     for _ in range(2):
         await conversation.run("Go on.")
@@ -114,18 +117,6 @@ async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> Non
     assert message.startswith(TITLE)
     assert message.endswith(handover.mode_note)
     assert conversation.session.transcript.announced_mode == "auto"
-
-
-async def test_a_ban_that_names_another_entry_is_of_the_message_that_says_it() -> None:
-    """It stood there as unsupported, though the user had said it."""
-    summary = f"{SUMMARY}\n## User Preferences\n- Never touch the main branch [e9999]"
-    model = ScriptedModel(working(19, 380), summary_script=lambda _: [ModelResponse(summary)])
-    rig = AgentRig(model, NO_SWEEP)
-    await rig.begin()
-    await rig.run_and_wait("Build the thing. Never touch the main branch.")
-    (handover, *_) = rig.events(HandoverMade)
-    (ban,) = [each for section in handover.sections for each in section.bullets if "main" in each.text]
-    assert ban.sources == (rig.seqs(UserSpoke)[0],)
 
 
 async def test_a_retry_voids_the_partial_summary() -> None:
@@ -602,13 +593,6 @@ async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
     assert rate.summaries == 1
 
 
-async def test_a_draft_of_nothing_is_refused() -> None:
-    """Without a message there is nothing to write."""
-    _, conversation = await begin_with(script=reading_script, policy=MANUAL_ONLY)
-    with pytest.raises(CompactionRefused, match="no messages"):
-        await conversation.handovers.writer.draft(scope=WHOLE_SESSION)
-
-
 async def test_there_must_be_a_handover() -> None:
     """An event that is none, and a session without messages, are refused with what to do."""
     rig = await worked_session()
@@ -617,4 +601,6 @@ async def test_there_must_be_a_handover() -> None:
     empty = await rig.workspace.create_session()
     with pytest.raises(InvalidInput, match="no messages"):
         await rig.workspace.continue_session(empty.session.id)
+    with pytest.raises(CompactionRefused, match="no messages"):
+        await empty.handovers.writer.draft(scope=WHOLE_SESSION)
     assert len(await rig.workspace.sessions()) == 2

@@ -70,6 +70,7 @@ async def test_observations_are_prepared_then_placed() -> None:
         )
     ]
     assert set(covered) == {1, 2, 3}
+    check_request_has_the_observed_record(rig)
     assert TITLE not in next_request_text(rig)
     assert rig.events(ObservationsPlaced) == []
     await run_turns(rig, 2)
@@ -86,14 +87,15 @@ async def test_observations_are_prepared_then_placed() -> None:
     assert "e3 user: Think. Never touch main." in text
     assert text.count("word " * 520) == 3
     assert (await rig.store.get(observations.index)).startswith(b"Index of cached outputs")
+    await run_turns(rig, 4)
+    later = rig.model.observation_requests[1].messages[-1].text
+    assert later.startswith(f"{OBSERVE}\nKnown already:\nknown 1: observed (1) ")
 
 
-async def test_the_request_has_the_observed_record() -> None:
-    """It has the record of what is observed; what came after is told apart, in brief."""
-    rig = await rig_after_turns(4)
+def check_request_has_the_observed_record(rig: AgentRig) -> None:
+    """Check that it has the record of what is observed; what came after is told apart, in brief."""
     (request,) = rig.model.observation_requests
-    text = request.messages[-1].text
-    later, record = text.split("The messages to observe:\n")
+    later, record = request.messages[-1].text.split("The messages to observe:\n")
     assert later.startswith(
         f"{OBSERVE}\nWhat came after, and stays beside your text:\nlater e18 user: Think."
     )
@@ -101,9 +103,6 @@ async def test_the_request_has_the_observed_record() -> None:
     assert record.startswith("e3 user: Think.")
     assert record.count(" user: ") == 3
     assert request.messages[0].text.startswith("You take notes")
-    await run_turns(rig, 6)
-    later = rig.model.observation_requests[1].messages[-1].text
-    assert later.startswith(f"{OBSERVE}\nKnown already:\nknown 1: observed (1) ")
 
 
 async def test_placement_when_the_provider_s_cache_is_cold() -> None:

@@ -27,7 +27,6 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Attachment,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
@@ -74,27 +73,11 @@ FOLDING = msgspec.structs.replace(
 )
 
 
-async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
-    """Recalling it has a price, and the cache names it: an estimate, and marked as one."""
-    tool_calls = [
-        tool_call_reply(("say", {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}") for n in range(8)
-    ]
-    rig, _ = await begin_with(*tool_calls, text_reply("Done."), policy=FOLDING)
-    await rig.conversation.run("Look.")
-    rig.clock.advance_s(10_000)
-    await rig.conversation.run("Look again.")
-    folds = rig.events(FoldMade)
-    assert folds
-    for fold in folds:
-        text = (await rig.store.get(fold.index)).decode()
-        entry = await rig.store.entry(fold.index)
-        (counted,) = await token_counter().count([text])
-        assert 0.6 * counted < entry.tokens < 1.6 * counted
-        assert entry.is_estimated
+async def test_the_index_of_a_fold_is_stored_with_its_tokens_and_is_the_same_after_a_restart() -> None:
+    """Recalling it has a price, and the cache names it: an estimate, and marked as one.
 
-
-async def test_the_index_of_a_fold_is_the_same_before_and_after_a_restart() -> None:
-    """Its lines are made when the messages come; in a session that was opened again there are none yet."""
+    Its lines are made when the messages come; in a session that was opened again there are none yet.
+    """
     first, second = ({"text": f"word{n}", "times": 200} for n in range(2))
     tool_calls = [tool_call_reply(("say", first), ("say", second), id_prefix=f"s{n}") for n in range(8)]
     rig, _ = await begin_with(*tool_calls, text_reply("Done."), policy=FOLDING)
@@ -102,11 +85,16 @@ async def test_the_index_of_a_fold_is_the_same_before_and_after_a_restart() -> N
     rig.clock.advance_s(10_000)
     await rig.conversation.run("Look again.")
     log = rig.conversation.session.log
-    (fold, *_) = ((record.seq, record.event) for record in log if isinstance(record.event, FoldMade))
-    before = Transcript(log[: fold[0] - 1])
-    text, entries = build_index_entry(before, fold[1].after, fold[1].upto)
-    assert text.count("word0") > 1
-    assert (text.encode(), entries) == (await rig.store.get(fold[1].index), fold[1].index_entries)
+    folds = [(record.seq, record.event) for record in log if isinstance(record.event, FoldMade)]
+    assert folds
+    for seq, fold in folds:
+        text, entries = build_index_entry(Transcript(log[: seq - 1]), fold.after, fold.upto)
+        assert text.count("word0") > 1
+        assert (text.encode(), entries) == (await rig.store.get(fold.index), fold.index_entries)
+        entry = await rig.store.entry(fold.index)
+        (counted,) = await token_counter().count([text])
+        assert 0.6 * counted < entry.tokens < 1.6 * counted
+        assert entry.is_estimated
 
 
 EAGER = msgspec.structs.replace(
@@ -480,14 +468,20 @@ async def test_the_last_output_leaves_before_messages_are_left_out() -> None:
     assert "An answer. An answer." in texts_of(rig)
 
 
-async def test_a_cut_that_no_model_was_asked_about_is_no_fallback_of_one() -> None:
-    """A summary would have freed too little, so none was asked for, and nothing failed."""
+async def test_a_cut_that_no_model_was_asked_about_is_no_fallback_and_leaves_what_the_user_said() -> None:
+    """A summary would have freed too little, so none was asked for, and nothing failed.
+
+    The newest messages are whole, as far as there is room; of older ones the user's own words stay.
+    """
     rig = rig_of(*(text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)))
     await rig.begin()
     for number in range(9):
-        await rig.conversation.run(f"Question {number}?")
+        await rig.conversation.run(f"Question {number} about part{number}?")
     cuts = [entry for entry in rig.conversation.session.log if isinstance(entry.event, FoldMade)]
     assert {event.how for event in rig.events(FoldMade)} == {"truncate"}
+    text = texts_of(rig)
+    assert all(f"Question {number} about part{number}?" in text for number in range(9))
+    assert ("answer 0" in text, "answer 7" in text) == (False, True)
     assert rig.model.summary_requests == []
     assert not fallback_rate(rig.conversation.session.log).fallbacks
     # An older log does not say it: there all that took the place of a summary counts, as it did.
@@ -517,10 +511,6 @@ async def test_a_cut_says_why_no_model_summarized_what_it_leaves_out() -> None:
     assert fallback_rate(session.log).fallbacks == len(rig.events(HandoverMade)) + len(cuts)
 
 
-async def send_with_images(rig: AgentRig, text: str, attached: list[Attachment]) -> None:
-    await rig.conversation.run(text, attached)
-
-
 async def test_images_become_text_and_hash() -> None:
     """When images fill the window: all but those of the newest message become text and hash, undoably."""
     rig = rig_of(text_reply("A lamp."), text_reply("Another."), info=VISION_MODEL)
@@ -531,9 +521,9 @@ async def test_images_become_text_and_hash() -> None:
         await rig.workspace.contents.attach_data(session_id, data, f"shot {n}.png")
         for n, data in enumerate(shots)
     ]
-    await send_with_images(rig, "What are these?", attached[:2])
+    await rig.conversation.run("What are these?", attached[:2])
     assert rig.events(SweepMade) == []
-    await send_with_images(rig, "And this?", attached[2:])
+    await rig.conversation.run("And this?", attached[2:])
 
     (sweep,) = rig.events(SweepMade)
     first, second = rig.model.requests
@@ -559,7 +549,7 @@ async def test_a_single_message_with_too_many_images() -> None:
     attached = [
         await rig.workspace.contents.attach_data(session_id, png(700, 700, n), f"{n}.png") for n in range(4)
     ]
-    await send_with_images(rig, "What are these?", attached)
+    await rig.conversation.run("What are these?", attached)
     (request,) = rig.model.requests
     assert request.image_data == {}
     assert all(image.image and image.image.marker in request.messages[-1].text for image in attached)
@@ -640,27 +630,13 @@ async def test_images_that_the_user_brought_back_leave_after_others() -> None:
     session = rig.conversation.session
     for number in range(2):
         image = await rig.workspace.contents.attach_data(session.id, png(700, 700, number), f"{number}.png")
-        await send_with_images(rig, "What is this?", [image])
+        await rig.conversation.run("What is this?", [image])
     restored, other = rig.seqs(UserSpoke)
     await rig.conversation.window.cache_now(restored)
     await rig.conversation.window.undo(*rig.seqs(SweepMade))
     assert session.transcript.restored == {restored}
     await rig.conversation.run("word " * 700)
     assert session.transcript.window.swept == {other}
-
-
-async def test_what_the_user_said_stays_when_messages_are_left_out() -> None:
-    """The newest messages are whole, as far as there is room; of older ones the user's own words stay."""
-    replies = [text_reply(f"answer {n} " + "because it is so " * 60) for n in range(9)]
-    rig = rig_of(*replies)
-    await rig.begin()
-    for number in range(9):
-        await rig.conversation.run(f"Question {number} about part{number}?")
-    assert {event.how for event in rig.events(FoldMade)} == {"truncate"}
-    text = "\n".join(message.text for message in rig.model.requests[-1].messages)
-    assert all(f"Question {number} about part{number}?" in text for number in range(9))
-    assert "answer 0" not in text
-    assert "answer 7" in text
 
 
 async def test_a_message_that_can_never_fit() -> None:

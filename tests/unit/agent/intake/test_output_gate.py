@@ -434,30 +434,6 @@ async def check_valid_stop(rig: IntakeRig) -> None:
     await rig.assert_consistent()
 
 
-@pytest.mark.parametrize("during", ["question", "extract", "other call"])
-async def test_a_stop_keeps_finished_outputs_as_previews(during: str) -> None:
-    """During the question, an extract or another call of the batch: no finished output is lost."""
-    rig = three_large_outputs("1: full\n2: compact: names\n3: full")
-    if during == "question":
-        rig.model.question_script = lambda _: never_answer()
-    rig.script_extracts(lambda _: never_answer())
-    if during == "other call":
-        rig.script_calls("one", "two", "say", "three", "wait")
-    conversation = await rig.send_first()
-    if during == "other call":
-        await rig.wait_until(lambda: len(rig.events(OutputHeld)) == 3 and rig.events(ToolAnswered))
-    else:
-        requests = rig.model.question_requests if during == "question" else rig.fast_model.extract_requests
-        await rig.wait_until(lambda: requests)
-    await conversation.stop()
-    assert len(rig.events(HandoverDiscarded)) == (during != "other call")  # what was sent is paid for
-    assert rig.forms[:3] == [("preview", "rule")] * 3
-    assert rig.updates_of(IntakeProgress)[-1:] in ([], [IntakeProgress("idle")])
-    await check_valid_stop(rig)
-    rig.script_calls()
-    assert (await conversation.run("Go on.")).how == "done"
-
-
 class BreaksWhenCanceled(asyncio.Event):
     """An answer that never comes, and whose connection breaks on cancellation."""
 
@@ -468,16 +444,35 @@ class BreaksWhenCanceled(asyncio.Event):
             raise ModelRequestRejected(verbatim("The connection broke.")) from None
 
 
-async def test_a_stop_applies_when_the_model_fails_at_that_moment() -> None:
-    """The failure hides the cancellation: unchecked, the agent would go on working after Stop."""
-    rig = three_large_outputs("1: full\n2: full\n3: full")
-    rig.model.question_script = lambda _: [BreaksWhenCanceled()]
+@pytest.mark.parametrize("during", ["question", "breaking question", "extract", "other call"])
+async def test_a_stop_keeps_finished_outputs_as_previews(during: str) -> None:
+    """During the question, an extract or another call of the batch: no finished output is lost.
+
+    Where the model fails at that moment, its failure hides the cancellation: the agent would go on working.
+    """
+    rig = three_large_outputs("1: full\n2: compact: names\n3: full")
+    if during == "question":
+        rig.model.question_script = lambda _: never_answer()
+    elif during == "breaking question":
+        rig.model.question_script = lambda _: [BreaksWhenCanceled()]
+    rig.script_extracts(lambda _: never_answer())
+    if during == "other call":
+        rig.script_calls("one", "two", "say", "three", "wait")
     conversation = await rig.send_first()
-    await rig.wait_until(lambda: rig.model.question_requests)
-    requests = len(rig.model.requests)
+    if during == "other call":
+        await rig.wait_until(lambda: len(rig.events(OutputHeld)) == 3 and rig.events(ToolAnswered))
+    else:
+        requests = rig.fast_model.extract_requests if during == "extract" else rig.model.question_requests
+        await rig.wait_until(lambda: requests)
+    sent = len(rig.model.requests)
     await conversation.stop()
-    assert len(rig.model.requests) == requests
+    assert len(rig.model.requests) == sent
+    assert len(rig.events(HandoverDiscarded)) == (during != "other call")  # what was sent is paid for
+    assert rig.forms[:3] == [("preview", "rule")] * 3
+    assert rig.updates_of(IntakeProgress)[-1:] in ([], [IntakeProgress("idle")])
     await check_valid_stop(rig)
+    rig.script_calls()
+    assert (await conversation.run("Go on.")).how == "done"
 
 
 async def test_a_stop_at_any_moment_loses_nothing() -> None:
