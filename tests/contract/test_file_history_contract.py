@@ -137,26 +137,20 @@ async def test_what_changes_while_two_calls_run_is_of_both(files: Files, history
     assert files.read("a.txt") == b"one\n"
 
 
-async def test_a_capture_is_unrecorded_until_it_is_acknowledged(files: Files, history: FileHistory) -> None:
-    await history.begin_call(CallMark("s", "c1", "make"))
-    files.write("a.txt", b"uno\n")
-    captured = await history.end_call("s", "c1")
-    assert captured is not None
-    assert await history.unrecorded("s") == (captured,)
-    assert await history.unrecorded("t") == ()
-    await history.acknowledge([captured.capture.id])
-    assert await history.unrecorded("s") == ()
-
-
 async def test_a_revert_brings_back_what_was_and_is_taken_back_itself(
     files: Files, history: FileHistory
 ) -> None:
+    """Each capture is unrecorded until it is acknowledged."""
     await history.begin_call(CallMark("s", "c1", "make"))
     files.write("a.txt", b"uno\n")
     files.write("new.txt", b"new\n")
     files.remove("b.txt")
     captured = await history.end_call("s", "c1")
     assert captured is not None
+    assert await history.unrecorded("s") == (captured,)
+    assert await history.unrecorded("t") == ()
+    await history.acknowledge([captured.capture.id])
+    assert await history.unrecorded("s") == ()
     plan = await history.plan_revert(captured.list.changes, [captured.capture.id])
     assert {file.path: file.status for file in plan.files} == {
         "a.txt": "ready",
@@ -180,25 +174,7 @@ async def test_a_revert_brings_back_what_was_and_is_taken_back_itself(
 async def test_a_later_change_is_never_overwritten_without_the_users_choice(
     files: Files, history: FileHistory
 ) -> None:
-    await history.begin_call(CallMark("s", "c1", "make"))
-    files.write("a.txt", b"uno\n")
-    files.write("b.txt", b"dos\n")
-    captured = await history.end_call("s", "c1")
-    files.write("a.txt", b"by the user\n")
-    assert captured is not None
-    plan = await history.plan_revert(captured.list.changes)
-    assert {file.path: file.status for file in plan.files} == {"a.txt": "conflict", "b.txt": "ready"}
-    assert await history.revert("s", plan, {}) is not None
-    assert (files.read("a.txt"), files.read("b.txt")) == (b"by the user\n", b"two\n")
-
-    plan = await history.plan_revert(captured.list.changes)
-    await history.revert("s", plan, {"a.txt": "former"})
-    assert files.read("a.txt") == b"one\n"
-
-
-async def test_a_file_that_changed_after_the_plan_stops_the_whole_revert(
-    files: Files, history: FileHistory
-) -> None:
+    """One that came after the plan stops the whole revert."""
     await history.begin_call(CallMark("s", "c1", "make"))
     files.write("a.txt", b"uno\n")
     files.write("b.txt", b"dos\n")
@@ -210,6 +186,17 @@ async def test_a_file_that_changed_after_the_plan_stops_the_whole_revert(
         await history.revert("s", plan, {})
     assert refusal.value.paths == ("b.txt",)
     assert (files.read("a.txt"), files.read("b.txt")) == (b"uno\n", b"by the user\n")
+
+    files.write("a.txt", b"by the user\n")
+    files.write("b.txt", b"dos\n")
+    plan = await history.plan_revert(captured.list.changes)
+    assert {file.path: file.status for file in plan.files} == {"a.txt": "conflict", "b.txt": "ready"}
+    assert await history.revert("s", plan, {}) is not None
+    assert (files.read("a.txt"), files.read("b.txt")) == (b"by the user\n", b"two\n")
+
+    plan = await history.plan_revert(captured.list.changes)
+    await history.revert("s", plan, {"a.txt": "former"})
+    assert files.read("a.txt") == b"one\n"
 
 
 async def test_only_what_was_stored_is_found(history: FileHistory) -> None:

@@ -84,6 +84,9 @@ async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_p
     assert await listed_digests(store) == {referenced.digest, pinned.digest, recent.digest}
     await store.retention.pin(pinned.digest, False)
     assert await collect_all(store) == (pinned.digest,)
+    clock.now += 2 * DAY_MS
+    await store.commit(Commit("s", contents=[recent]))
+    assert (await store.retention.plan(RetentionRule())).to_trash == (), "put again, it has a new period"
 
 
 async def test_content_referenced_by_a_draft_stays(store: Store, clock: TickingClock) -> None:
@@ -138,16 +141,6 @@ async def test_use_restores_from_the_trash(store: Store, clock: TickingClock, us
     assert await listed_digests(store) == {content.digest}
     assert (await store.retention.empty_trash()).digests == ()
     assert await store.get(content.digest) == b"one"
-
-
-async def test_old_content_that_is_put_again_gets_a_new_grace_period(
-    store: Store, clock: TickingClock
-) -> None:
-    content = make_content(b"one")
-    await store.commit(Commit("s", contents=[content]))
-    clock.now += 2 * DAY_MS
-    await store.commit(Commit("s", contents=[content]))
-    assert (await store.retention.plan(RetentionRule())).to_trash == ()
 
 
 async def test_emptying_the_trash_removes_entries_trashed_before_the_limit(
