@@ -50,6 +50,7 @@ from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.focus import BY_KEYBOARD
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.commands import (
+    IDLE_AGENT,
     RUNNING_AGENT,
     SENDABLE_MESSAGE,
     WindowCommands,
@@ -134,6 +135,7 @@ class TurnController(QObject):
         conversation = self._session.find_conversation()
         can_send = bool(conversation and conversation.running_calls.running and conversation.queue.pending)
         self._commands.set_met(RUNNING_AGENT, is_running)
+        self._commands.set_met(IDLE_AGENT, not is_running)
         self._commands.set_met(SENDABLE_MESSAGE, is_running and can_send)
         self._page.composer.set_running(is_running)
         self._page.todo_panel.set_running(is_running)

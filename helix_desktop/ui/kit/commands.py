@@ -281,6 +281,7 @@ OTHER_PAGE = Need(text("The chat can't be closed"))
 OUTSIDE_SETTINGS = Need(text("Not in Settings"))
 OWN_PLACE = Need(text("A subagent is listed with its session"))
 RUNNING_AGENT = Need(_in_session("The agent isn't running"))
+IDLE_AGENT = Need(_in_session("The agent is working: stop it first"))
 SENDABLE_MESSAGE = Need(_in_session("No message waits for a running command"))
 WAITING_APPROVAL = Need(_in_session("No approval is waiting"))
 SENT_MESSAGE = Need(_in_session("Needs a message in this session"))
@@ -416,8 +417,9 @@ class WindowCommands(CommandTable):
         also=_also("replay compaction lost details what survives picture"))
     branch_session = _agent(text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", group=6,
         needs=(OPEN_SESSION, SENT_MESSAGE), slash="branch", also=_also("fork copy"))
-    rewind = _agent(text("Rewind…"), intents.RewindTo(), group=6, needs=(OPEN_SESSION, SENT_MESSAGE),
-        slash="rewind", also=_also("go back checkpoint restore files"))
+    rewind = _agent(text("Rewind…"), intents.RewindTo(), group=6,
+        needs=(OPEN_SESSION, SENT_MESSAGE, IDLE_AGENT), slash="rewind",
+        also=_also("go back checkpoint restore files"))
     rename_session = _session(text("Rename session"), intents.RenameSession(), "F2", group=7, slash="rename",
         with_arguments=intents.RenameSession, also=_also("title"))
     pin_session = _agent(text("Pin to top"), intents.PinSession(), group=7, needs=(OPEN_SESSION, OWN_PLACE),

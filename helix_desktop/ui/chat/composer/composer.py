@@ -286,7 +286,7 @@ class Composer(Themed, QWidget):
         self._pause = QTimer(self, singleShot=True)
         self._unsaved = QElapsedTimer()
         choices = (self._attach, self.model_button, self.mode_button, self._status, self.stop_work)
-        self._line: tuple[QWidget, ...] = (*choices, self.gauge, self._steer, self._stop, self._send)
+        self._line: tuple[QWidget, ...] = (*choices, self._steer, self._stop, self.gauge, self._send)
         parts = (self._chips, self.editor, self._note, row(*self._line, gap=_GAP_PX, stretch=3))
         self.frame.setLayout(column(*parts, margins=(_LEFT_PX, 10, _RIGHT_PX, 9), gap=5))
         self.setLayout(centered(self.frame, _MAX_WIDTH, (_OUTER_PX, 0, _OUTER_PX, _OUTER_PX)))
