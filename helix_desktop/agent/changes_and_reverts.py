@@ -40,15 +40,16 @@ from helix_desktop.domain.file_history.changes import (
     RevertPlan,
     RevertScope,
     RevertSelection,
-    RevertStatus,
     SessionChanges,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_states, patch_text
 from helix_desktop.domain.file_history.merges_and_hunks import (
+    ChunkChoice,
     HunkState,
     all_in_state,
     apply_hunks,
     hunk_states,
+    merge,
 )
 from helix_desktop.domain.store import SessionSummary, related_branches
 from helix_desktop.domain.translatable_text import TextContext
@@ -132,8 +133,10 @@ class WorkspaceChanges:
             row = _find(rows, selection.capture_ids[0])
             if row.source == "revert" and change in row.changes:  # all of its hunks
                 of_file = replace(selection, hunks=None, scope=_scope_against(row))
-                return await self.plan(session_id, of_file)
-            return await self._plan(rows, [change], selection.capture_ids, "hunk")
+                return await self._keep_other_lines(await self.plan(session_id, of_file))
+            return await self._keep_other_lines(
+                await self._plan(rows, [change], selection.capture_ids, "hunk")
+            )
         changes, captures = await asyncio.to_thread(selected_changes, rows, selection)
         return await self._plan(rows, changes, captures, selection.scope)
 
@@ -150,12 +153,13 @@ class WorkspaceChanges:
         by = await self._taken_back_by(rows, row, again, hunks)
         if by is None:
             ids, scope = (row.reverts, row.scope) if row.source == "revert" else ((row.capture_id,), "redo")
-            return await self._plan(rows, [again], ids, scope)
+            return await self._keep_other_lines(await self._plan(rows, [again], ids, scope))
         file_plan = await self.plan(
             session_id, RevertSelection((by.capture_id,), (again.path,), scope=_scope_against(by))
         )
         part = await self._plan(rows, [again], (by.capture_id,), "hunk")
-        return file_plan if [*map(_outcome, file_plan.files)] == [*map(_outcome, part.files)] else part
+        is_all = [*map(_outcome, file_plan.files)] == [*map(_outcome, part.files)]
+        return await self._keep_other_lines(file_plan if is_all else part)
 
     async def plan_rewind(self, session_id: str, seq: int) -> RevertPlan:
         """Return what bringing the files to what they were at event `seq` would do.
@@ -317,6 +321,28 @@ class WorkspaceChanges:
         is_redo = directions.is_redo(scope, capture_ids)
         return replace(plan, capture_ids=tuple(capture_ids), scope=scope, is_redo=is_redo)
 
+    async def _keep_other_lines(self, plan: RevertPlan) -> RevertPlan:
+        """Return the plan of a part of a file so that it asks and replaces nothing outside of its lines."""
+        return replace(plan, files=tuple([await self._keep_lines_of(file) for file in plan.files]))
+
+    async def _keep_lines_of(self, file: PlannedFile) -> PlannedFile:
+        if file.status == "merge":
+            return replace(file, status="ready", former=file.merged, merged=None)
+        present, states = file.present, (file.base, file.present, file.former)
+        digests = [state.digest for state in states if state is not None and state.stored and state.digest]
+        if file.status != "conflict" or present is None or len(digests) < len(states):
+            return file
+        sides = [await self.content(digest) for digest in digests]
+        merged = await asyncio.to_thread(merge, *sides)
+        if merged is None:
+            return file
+        own: dict[int, ChunkChoice] = {
+            at: "theirs" for at, chunk in enumerate(merged.chunks) if chunk.choice is None
+        }
+        data = merged.build(own)
+        digest = await self._require_history().put_content(data)
+        return replace(file, former=replace(present, digest=digest, size=len(data)))
+
     async def _taken_back_by(
         self, rows: Sequence[RecordedChanges], row: RecordedChanges, change: FileChange, hunks: Sequence[int]
     ) -> RecordedChanges | None:
@@ -397,8 +423,8 @@ def _scope_against(revert: RecordedChanges) -> RevertScope:
     return "file" if revert.is_redo else "redo"
 
 
-def _outcome(file: PlannedFile) -> tuple[str, RevertStatus, FileState | None]:
-    return file.path, file.status, file.merged if file.status == "merge" else file.former
+def _outcome(file: PlannedFile) -> tuple[str, FileState | None]:
+    return file.path, file.merged or file.former
 
 
 def _find(rows: Sequence[RecordedChanges], capture_id: str) -> RecordedChanges:

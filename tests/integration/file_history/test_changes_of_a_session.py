@@ -376,6 +376,27 @@ async def test_a_hunk_whose_lines_changed_since_says_so(tmp_path: Path) -> None:
         assert await life.states(0) == (CHANGED, CHANGED, CHANGED)
 
 
+async def test_a_hunk_leaves_what_changed_in_other_lines_and_asks_only_about_its_own(tmp_path: Path) -> None:
+    async with edited(tmp_path) as life:
+        mine = numbered_lines(40, line3="mine", line10="mine", line20="second", line37="third")
+        await life.write_outside(mine)
+        plan = await life.changes.plan(SESSION, _hunk_of(await life.row(0), 1))
+        assert [file.status for file in plan.files] == ["ready"]
+        await life.carry_out(plan)
+        assert life.text == numbered_lines(40, line3="mine", line10="mine", line37="third")
+
+        plan = await life.changes.plan(SESSION, _hunk_of(await life.row(0), 0))
+        assert [file.status for file in plan.files] == ["conflict"]
+        await life.changes.revert(SESSION, plan, {PATH: "former"})
+        assert life.text == numbered_lines(40, line10="mine", line37="third")
+        assert await life.states(0) == (OVER, OVER, STANDS)
+        await life.redo_file(-1)
+        assert life.text == numbered_lines(40, line3="mine", line10="mine", line37="third")
+        plan = await life.redo(1, 0)
+        assert [file.status for file in plan.files] == ["ready"]
+        assert (life.text, plan.scope) == (mine, "redo")
+
+
 @pytest.mark.parametrize("seed", range(int(os.environ.get("HELIX_FUZZ_SEEDS", "2"))))
 async def test_in_any_order_what_is_said_is_what_the_file_holds(seed: int, tmp_path: Path) -> None:
     choose = random.Random(seed)
