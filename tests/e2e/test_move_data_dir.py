@@ -179,7 +179,9 @@ def test_the_old_copy_can_be_deleted_or_it_is_said_what_has_to_stay(
     assert located(data.root).root == data.root
 
 
-def test_every_former_place_leads_to_the_newest(data: DataDir, tmp_path: Path) -> None:
+def test_every_former_place_leads_to_the_newest_also_when_it_moves_back(
+    data: DataDir, tmp_path: Path
+) -> None:
     places = [data.root, *(tmp_path / f"place-{number}" for number in range(12))]
     for target in places[1:]:
         move_data_dir(located(data.root), target, quiet).remove_old()
@@ -187,8 +189,11 @@ def test_every_former_place_leads_to_the_newest(data: DataDir, tmp_path: Path) -
     for emptied in places[1:-1]:
         shutil.rmtree(emptied)  # seemingly empty
     assert is_complete(located(data.root))
-    move_data_dir(located(data.root), data.root, quiet)
+    back = move_data_dir(located(data.root), data.root, quiet)
     assert [located(place).root for place in places] == [data.root] * len(places)
+    assert is_complete(located(data.root))
+    back.remove_old()
+    assert {path.name for path in places[-1].iterdir()} == {POINTER_FILE}
 
 
 def test_a_long_way_is_followed_and_a_circle_ends(tmp_path: Path) -> None:
@@ -197,16 +202,6 @@ def test_a_long_way_is_followed_and_a_circle_ends(tmp_path: Path) -> None:
         place.mkdir()
         write_pointer(place, target)
     assert located(places[0]).root == places[-1]
-
-
-def test_it_moves_back(data: DataDir, tmp_path: Path) -> None:
-    move_data_dir(data, tmp_path / "new", quiet).remove_old()
-    back = move_data_dir(located(data.root), data.root, quiet)
-    assert located(data.root).root == data.root
-    assert located(tmp_path / "new").root == data.root
-    assert is_complete(located(data.root))
-    back.remove_old()
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {POINTER_FILE}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.49, 0.51, 0.9, 1.0])

@@ -39,6 +39,7 @@ KEY_PLACES = (
     ".unheard-of/token", "Documents/passwords.txt", "keys.txt", ".cache/unheard-of/token",
     ".local/share/unheard-of/auth.json", ".julia/servers/a/auth.toml", ".pub-cache/credentials.json",
     ".composer/auth.json", ".platformio/appstate.json", ".conan2/credentials.json", ".hex/hex.config",
+    ".ssh/id_ed25519", "data/settings.toml", "notes.txt",
 )  # fmt: skip
 
 
