@@ -79,6 +79,12 @@ class Hunk(msgspec.Struct, frozen=True):
         return next((line.new + 1 - self.new_start for line in reversed(self.lines) if line.new), 0)
 
     @property
+    def named_by(self) -> list[DiffLine]:
+        """The lines that it is named by: those that it added; if it added none, those that it removed."""
+        added = [line for line in self.lines if line.kind == "added"]
+        return added or [line for line in self.lines if line.kind == "removed"]
+
+    @property
     def header(self) -> str:
         """Its places as git writes them: `@@ -1,4 +1,5 @@`."""
         old, new = self.old_count, self.new_count

@@ -26,7 +26,7 @@ from helix_desktop.domain.file_history.changes import (
     is_folder,
     without_implied,
 )
-from helix_desktop.domain.file_history.diff import BINARY_KINDS, FileDiff
+from helix_desktop.domain.file_history.diff import BINARY_KINDS, DiffLine, FileDiff
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import AutoRunChange
@@ -74,17 +74,20 @@ STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
 }
 """What became of a change, and the tone of its pill."""
 Contents: TypeAlias = tuple[str, str]
-_COMMAND_CHARS = 60  # of a command that are shown in a list
+_QUOTED_CHARS = 60  # of a command, or of a line, that are shown in a list
 
 
 class LineCounts(NamedTuple):
     added: int
     removed: int
     is_binary: bool = False
+    first: DiffLine | None = None
+    """The first line that changed, where a diff was read."""
 
     @classmethod
     def of(cls, diff: FileDiff) -> Self:
-        return cls(diff.added, diff.removed, diff.kind in BINARY_KINDS)
+        first = diff.hunks[0].named_by[0] if diff.hunks else None
+        return cls(diff.added, diff.removed, diff.kind in BINARY_KINDS, first)
 
     @property
     def accessible_text(self) -> str:
@@ -150,8 +153,22 @@ def makers_text(captures: Sequence[RecordedChanges]) -> str:
     )
 
 
+def place_text(first: DiffLine | None, others: Iterable[DiffLine | None]) -> str:
+    """Return in which line a change begins; if others begin there too, how that line reads."""
+    if first is None:
+        return ""
+    number = first.new or first.old
+    if sum(other is not None and (other.new or other.old) == number for other in others) > 1:
+        return _quoted(first.text)
+    return tr("line {number}", number=number)
+
+
+def _quoted(words: str) -> str:
+    return f"“{ellipsize(escape_hidden_name(' '.join(words.split())), _QUOTED_CHARS)}”"
+
+
 def _during_text(calls: Sequence[str]) -> str:
-    names = [f"“{ellipsize(escape_hidden_name(' '.join(call.split())), _COMMAND_CHARS)}”" for call in calls]
+    names = [_quoted(call) for call in calls]
     if len(names) == 1:
         return tr("During {command}", command=names[0])
     return tr.plural(
@@ -219,6 +236,8 @@ class FileRow(_Entry, frozen=True):
     is_one_capture: bool = False
     present: FileState | None = None
     """What stands there now, as far as the session knows."""
+    alike: tuple[Contents, ...] = ()
+    """What the rows compare that read the same, this one too; empty if there is no other."""
 
     @property
     def file(self) -> FileRow:
@@ -306,12 +325,13 @@ class FileRow(_Entry, frozen=True):
         )
         return dotted(parts)
 
-    def accessible_text(self, counts: LineCounts | None) -> str:
+    def accessible_text(self, counts: LineCounts | None, place: str) -> str:
         parts = (
             self.name,
             self.kind_text,
             counts.accessible_text if counts is not None else "",
             "" if self.is_one_capture else makers_text(self.captures),
+            place,
             self.status_text if self.status != "open" else "",
             "" if self.is_covered else tr("can't be undone"),
         )
@@ -552,8 +572,23 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
             for capture in captures
             for change in visible_changes(capture)
         ]
-        groups.append(ChangeGroup(key, tuple(captures), tuple(rows)))
+        groups.append(ChangeGroup(key, tuple(captures), _with_alike(rows)))
     return groups
+
+
+def _with_alike(rows: Sequence[FileRow]) -> tuple[FileRow, ...]:
+    """Return rows of one group, each with what those compare that read the same."""
+
+    def shown(row: FileRow) -> tuple[object, ...]:
+        by = row.last
+        who = (by.source, by.tool, by.target, by.others, by.scope, by.is_redo)
+        return row.path, row.kind, who, by.added_lines, by.removed_lines
+
+    alike: dict[tuple[object, ...], list[FileRow]] = {}
+    for row in rows:
+        alike.setdefault(shown(row), []).append(row)
+    contents = {key: tuple(row.contents for row in same) for key, same in alike.items() if len(same) > 1}
+    return tuple(replace(row, alike=contents.get(shown(row), ())) for row in rows)
 
 
 def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
@@ -622,7 +657,7 @@ def _file_group(
         present=file.after,
     )
     rows = [_capture_row(capture, change, file, is_one_capture=True) for capture, change in changes]
-    return ChangeGroup(head.key, captures, tuple(rows), head)
+    return ChangeGroup(head.key, captures, _with_alike(rows), head)
 
 
 def _capture_row(

@@ -67,6 +67,7 @@ from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import CopyText, Intent, ShowEvent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import plan_status_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -99,6 +100,7 @@ class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
 
 
 CountsOf = Callable[[FileRow], LineCounts | None]
+PlaceOf = Callable[[FileRow], str]
 _SIGHT_MS = 80  # after the last move, before what is in sight is counted
 _HEADING, _FILE, _CAPTURE = 38, 48, 32  # pixels of a turn, a file, a capture
 _EDGE, _GAP = 12, 8
@@ -118,10 +120,13 @@ class ChangeListView(ChoiceList[Entry]):
     visible_changed = Signal()
     """Other rows may be in sight, once they are."""
 
-    def __init__(self, counts_of: CountsOf, clock: ClockMs, keys: PageKeys) -> None:
-        """`counts_of` returns the lines that a file gained and lost, None while nobody counted."""
+    def __init__(self, counts_of: CountsOf, place_of: PlaceOf, clock: ClockMs, keys: PageKeys) -> None:
+        """`counts_of` returns the lines that a file gained and lost, None while nobody counted.
+
+        `place_of` tells rows apart that read the same.
+        """
         super().__init__(tr("Changes"))
-        self.keys, self._counts_of, self._clock = keys, counts_of, clock
+        self.keys, self._counts_of, self._place_of, self._clock = keys, counts_of, place_of, clock
         self.changes: SessionChanges | None = None
         """All that the session changed."""
         self.folder: Path | None = None  # of the workspace
@@ -226,7 +231,7 @@ class ChangeListView(ChoiceList[Entry]):
     def _accessible_text(self, entry: Entry) -> str:
         file, words = entry.file, []
         if file is not None:
-            words.append(file.accessible_text(self._counts_of(file)))
+            words.append(file.accessible_text(self._counts_of(file), self._place_of(file)))
         elif isinstance(entry, ChangeGroup):
             state = entry.status_text if entry.status != "open" else ""
             words += [entry.name, entry.files_text, state]
@@ -265,7 +270,8 @@ class ChangeListView(ChoiceList[Entry]):
             row = row.head
         when = Text(when_text(row.last, self._clock()), 11, "faint")
         if row.is_one_capture:
-            who = Text(who_text(row.last), 12, "muted", grow=True, shrink=True)
+            made = dotted((who_text(row.last), self._place_of(row)))
+            who = Text(made, 12, "muted", grow=True, shrink=True)
             dot = Frame(Icon("circle", "faint", 8), (4, 0, 4, 0))
             return Row([dot, who, *_marks(row), *self._counts(row), when], _GAP)
         _, icon, color = KINDS[row.kind]
@@ -273,7 +279,8 @@ class ChangeListView(ChoiceList[Entry]):
         middle = Qt.TextElideMode.ElideMiddle
         where = Text(folder, 12, "faint", elide=middle, grow=True, shrink=True)
         top = Row([Text(name, weight=500, shrink=not folder), where, *self._counts(row)], _GAP)
-        who = Text(makers_text(row.captures) or row.kind_text, 12, "muted", grow=True, shrink=True)
+        made = dotted((makers_text(row.captures) or row.kind_text, self._place_of(row)))
+        who = Text(made, 12, "muted", grow=True, shrink=True)
         low = Row([who, *_marks(row), when], _GAP)
         return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
 

@@ -40,6 +40,7 @@ from helix_desktop.ui.changes.change_groups import (
     group_changes,
     narrow_groups,
     net_rows,
+    place_text,
     visible_changes,
 )
 from helix_desktop.ui.changes.change_list import ChangeDetail, ChangeListView
@@ -199,7 +200,7 @@ class ChangesPage(ThemedBackground):
         self._count_task: asyncio.Task[None] | None = None
         self.filter_bar = ChangesFilterBar()
         self.keys = PageKeys(ChangesCommands, self)
-        self.list = ChangeListView(self.counts_of, clock, self.keys)
+        self.list = ChangeListView(self.counts_of, self._place_of, clock, self.keys)
         self.detail = ChangeDetail(start, clock, self.keys)
         ages = MinuteClock(self, clock)
         ages.ticked.connect(self.list.viewport().update)
@@ -271,6 +272,11 @@ class ChangesPage(ThemedBackground):
         if len(row.captures) == 1 and len(row.last.changes) == 1 and row.last.capture_id:
             return LineCounts(row.last.added_lines, row.last.removed_lines, bool(row.last.binary))
         return self._line_counts.get(row.contents)
+
+    def _place_of(self, row: FileRow) -> str:
+        """Return where a row changed its file, if others read the same; empty while nobody read the diff."""
+        firsts = {place: counts.first for place in row.alike if (counts := self._line_counts.get(place))}
+        return place_text(firsts.get(row.contents), firsts.values())
 
     def show_counts(self, counts: Mapping[Contents, LineCounts]) -> None:
         self._line_counts.update(counts)
@@ -371,7 +377,7 @@ class ChangesPage(ThemedBackground):
         rows = {
             row.contents: row
             for row in (*self.list.visible_files(), *self._differing, *self._rows_of_turn)
-            if self.counts_of(row) is None
+            if self.counts_of(row) is None or (row.alike and row.contents not in self._line_counts)
         }
         if rows and self._start is not None:
             if self._count_task is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -203,6 +204,42 @@ def test_a_screen_reader_hears_what_happened_to_a_file(page: ChangesPage) -> Non
     assert any(text.startswith("build/cache.bin") and text.endswith("can't be undone") for text in texts)
 
 
+def test_edits_of_one_turn_that_read_the_same_say_where_they_are(page: ChangesPage) -> None:
+    """By their lines; where these are the same, too, by what they hold."""
+    texts = [f"one\ntwo\n{third}\nfour\n{fifth}\n".encode() for third, fifth in (
+        ("three", "five"), ("3", "five"), ("drei", "five"), ("drei", "5"), ("drei", "5\n6")
+    )]  # fmt: skip
+    edit = samples.CAPTURES[0]
+    captures = [
+        replace(
+            edit,
+            capture_id=f"e{number}",
+            changes=(samples.change("list.py", *pair),),
+            added_lines=1,
+            removed_lines=int(number < 3),
+        )
+        for number, pair in enumerate(pairwise(texts))
+    ]
+    page.set_state(ChangesState(group_changes(samples.session_changes(captures)), samples.COVERAGE))
+    model, role = page.list.model(), Qt.ItemDataRole.AccessibleTextRole
+
+    def made() -> list[str]:
+        spoken = [str(model.index(row, 0).data(role)) for row in range(model.rowCount())]
+        return [text.partition("Edited")[2] for text in spoken if text.startswith(("list.py", "Edited"))]
+
+    assert made() == [""] * 4, "no diff is read"
+    page.show_counts(
+        {
+            file.contents: LineCounts.of(diff_contents(*pair))
+            for file, pair in zip(page.list.visible_files(), pairwise(texts), strict=True)
+        }
+    )
+    assert made() == [", “3”", ", “drei”", ", line 5", ""]
+    press(page, "group-by-file")
+    QTest.keyClick(page.list, Qt.Key.Key_Right)
+    assert [text.rpartition(", ")[2] for text in made()[-4:]] == ["“3”", "“drei”", "line 5", "1 line added"]
+
+
 def test_the_total_is_of_files_as_they_are_now_and_adds_up_with_their_rows(page: ChangesPage) -> None:
     counter = page.filter_bar.counter
     assert counter.text == "8 of 10 files changed", "nothing is counted yet"
@@ -212,7 +249,7 @@ def test_the_total_is_of_files_as_they_are_now_and_adds_up_with_their_rows(page:
     assert grouped is not None
     counts = [page.counts_of(group.head) for group in grouped.by_file if group.head is not None]
     assert None not in counts
-    added, removed, _ = (sum(column) for column in zip(*filter(None, counts), strict=True))
+    added, removed = (sum(column) for column in zip(*(lines[:2] for lines in counts if lines), strict=True))
     assert added > removed > 0
     assert counter.text == f"8 of 10 files changed · +{added} \N{MINUS SIGN}{removed}"
 
@@ -359,7 +396,7 @@ def test_folders_and_binary_files_have_no_lines(page: ChangesPage) -> None:
     grouped = group_changes(samples.session_changes([binary]))
     page.set_state(ChangesState(grouped, samples.COVERAGE))
     (row,) = [row for group in grouped.by_turn for row in group.rows]
-    assert row.accessible_text(page.counts_of(row)).split(", ").count("binary") == 1
+    assert row.accessible_text(page.counts_of(row), "").split(", ").count("binary") == 1
 
 
 def test_the_list_takes_its_share_of_a_large_window_until_its_handle_moves(page: ChangesPage) -> None:

@@ -129,10 +129,9 @@ def hunk_verb(*, is_redo: bool) -> str:
 
 def lines_of(hunk: Hunk) -> str:
     """Return which lines of the later content a hunk is about; of the former one if none is left."""
-    later = any(line.kind == "added" for line in hunk.lines)
-    kind = "added" if later else "removed"
-    ends = (next(line for line in lines if line.kind == kind) for lines in (hunk.lines, reversed(hunk.lines)))
-    first, last = (line.new or line.old for line in ends)
+    lines = hunk.named_by
+    later = lines[0].kind == "added"
+    first, last = (line.new or line.old for line in (lines[0], lines[-1]))
     if first == last:
         return tr("Line {number}", number=first) if later else tr("Removed line {number}", number=first)
     if later:
