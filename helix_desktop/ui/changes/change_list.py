@@ -532,6 +532,7 @@ class ChangeDetail(QWidget):
         self.summary.setContentsMargins(12, 12, 12, 12)
         self.body = QStackedWidget(self)
         self._summary_page = VerticalScrollArea(self.summary)
+        self._summary_page.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         for part in (self.empty, self._summary_page):
             self.body.addWidget(part)
         self.body.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)

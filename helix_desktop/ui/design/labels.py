@@ -37,8 +37,9 @@ _RUNNING_ICON, _TURN_MS, _TURN_DEG = "loader-circle", 80, 30
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
 
-def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
+def label(text: str, role: str = "", *, wrap: bool = False, name: str = "") -> QLabel:
     result = WrappedLabel(text) if wrap else QLabel(text)
+    result.setObjectName(name)
     if not wrap:
         _align_with_window(result)
     result.setTextFormat(Qt.TextFormat.PlainText)

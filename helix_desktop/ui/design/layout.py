@@ -91,8 +91,10 @@ def centered(part: QWidget, max_px: int, margins: tuple[int, int, int, int]) -> 
     return layout
 
 
-def pane(layout: QLayout) -> QWidget:
+def pane(layout: QLayout, name: str = "") -> QWidget:
+    """Return a widget with a layout; the style sheet or a test finds it by its name."""
     widget = QWidget()
+    widget.setObjectName(name)
     widget.setLayout(layout)
     return widget
 
@@ -385,8 +387,11 @@ class _PageScroll(QScrollArea):
 
 
 class VerticalScrollArea(_PageScroll):
+    """Scrolls a page; no stop of the keyboard, which goes to what is on the page."""
+
     def __init__(self, page: QWidget) -> None:
         super().__init__(page)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._handle: QWindow | None = None  # of the window that it was shown in last
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -412,8 +417,7 @@ class ListScrollArea(_PageScroll):
 
     def __init__(self, rows: QLayout, name: str) -> None:
         """Take the rows, which follow the width; `name` is what screen readers call it."""
-        self.page = pane(rows)
-        self.page.setObjectName("page")
+        self.page = pane(rows, "page")
         super().__init__(self.page)
         FocusRing(self)
         self.setAccessibleName(name)

@@ -458,6 +458,5 @@ class WindowParts(SizedDialog):
 
 
 def warning_line(sentence: str, name: str) -> QWidget:
-    words = label(sentence, wrap=True)
-    words.setObjectName(name)
+    words = label(sentence, wrap=True, name=name)
     return pane(row(IconLabel("triangle-alert", px=17, color_token="warn"), words, gap=9, stretch=1))

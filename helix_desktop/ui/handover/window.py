@@ -638,9 +638,7 @@ class HandoverWindow(WindowParts):
             lines.append(ResponsiveRow(warning_line(text, "draft-range"), [back]))
         lines += [warning_line(text, "draft-warning") for text in warnings]
         for text in filter(None, notes):
-            words = label(text, "muted", wrap=True)
-            words.setObjectName("version-note")
-            lines.append(words)
+            lines.append(label(text, "muted", wrap=True, name="version-note"))
         if refusal is not None and (intent := refusal.intent) is not None:
             action = PushButton(
                 refusal.label, "link", name="edit-action", on_click=lambda: self.perform(intent)

@@ -129,7 +129,6 @@ class GuideDialog(Themed, SizedDialog):
         self._names = PageNames(guide_contents())
         self._names.selected.connect(self._go_to)
         self._names_area = VerticalScrollArea(self._names)
-        self._names_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._names_area.verticalScrollBar().rangeChanged.connect(self._reveal_name)
         for part in (self._names_area.viewport(), self._names):
             part.setAutoFillBackground(False)  # the frame around them has a color of its own

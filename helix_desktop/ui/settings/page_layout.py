@@ -48,12 +48,8 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
     words = label(lead, "muted", wrap=True)
     if not lead:
         words.hide()
-    inner = pane(
-        page_column(column(label(title, "heading"), words, 10, body, None, margins=(28, 32, 28, 24), gap=6))
-    )
-    inner.setObjectName("page")
-    scroll = VerticalScrollArea(inner)
-    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    inside = column(label(title, "heading"), words, 10, body, None, margins=(28, 32, 28, 24), gap=6)
+    scroll = VerticalScrollArea(pane(page_column(inside), "page"))
     # The smallest window is too narrow for some controls with long words: they are cut otherwise.
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
     return scroll, words

@@ -138,8 +138,7 @@ class PermissionsPage(QWidget):
             label(tr("Reading commands"), "strong"), card(column(self.reading, margins=(14, 10, 14, 10))),
         )  # fmt: skip
         demo_card = card(column(self.demo_calls, margins=(14, 10, 10, 10)))
-        self._demo = pane(column(label(tr("Demo model only"), "strong"), demo_card, gap=8))
-        self._demo.setObjectName("demo_rules")
+        self._demo = pane(column(label(tr("Demo model only"), "strong"), demo_card, gap=8), "demo_rules")
         settings.follow("demo_calls", self._show_demo_calls)
         precedence = tr(
             "The strictest rule wins: Never, then Always ask, then Allow. A rule that allows commands like a "

@@ -245,7 +245,6 @@ class SettingsNames(QFrame):
         self.list.setAccessibleName(tr("Settings"))
         back = _back_button()
         scroll = VerticalScrollArea(self.list)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         for part in (scroll.viewport(), self.list):
             part.setAutoFillBackground(False)  # the frame around them has a color of its own
         head = row(back, label(tr("Settings"), "title"), None, margins=(3, 0, 0, 0), gap=5)

@@ -557,9 +557,7 @@ class SurvivalPage(ThemedBackground):
             stretch=3,
             margins=(18, 0, 24, 0),
         )
-        scroll = VerticalScrollArea(self.report)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # the table of facts has the keyboard
-        set_body = column(head, scroll, gap=4, stretch=1, margins=(0, 12, 0, 0))
+        set_body = column(head, VerticalScrollArea(self.report), gap=4, stretch=1, margins=(0, 12, 0, 0))
         self._stack = QStackedLayout(self)
         for page in (self.empty, pane(set_body)):
             self._stack.addWidget(page)

@@ -105,8 +105,7 @@ class TimelineFilterBar(HostedRow):
         }
         for group, (name, tip) in words.items():
             color = _FILTER_COLORS.get(group, "")
-            button = PushButton(name, "filter", "dot" if color else "", px=10, color=color)
-            button.setToolTip(tip)
+            button = PushButton(name, "filter", "dot" if color else "", px=10, color=color, tip=tip)
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)

@@ -202,12 +202,10 @@ class KeyboardPage(QWidget):
             column(
                 self._nothing, body, 10, label(fixed, "note", wrap=True), None,
                 margins=(28, 6, 28, 24), gap=6,
-            )
+            ),
+            "page",
         )  # fmt: skip
-        inner.setObjectName("page")
-        scroll = VerticalScrollArea(inner)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setLayout(page_column(column(head, scroll, foot, gap=0)))
+        self.setLayout(page_column(column(head, VerticalScrollArea(inner), foot, gap=0)))
         for title, commands in _command_groups(bindings.commands):
             lines = {command: _CommandLine(command, words, title, self) for command, words in commands}
             inside = card(column(*lines.values(), margins=(14, 8, 14, 8), gap=4))

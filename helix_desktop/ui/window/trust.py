@@ -76,9 +76,9 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     if others:
         found = tr("Other programs run or follow these files (Helix Desktop doesn't):")
         words = label(found, "muted", wrap=True)
-        inner = pane(column(*map(_auto_run_item, others), None, gap=8, margins=(13, 6, 13, 4)))
-        inner.setObjectName("page")
+        inner = pane(column(*map(_auto_run_item, others), None, gap=8, margins=(13, 6, 13, 4)), "page")
         area = VerticalScrollArea(inner)
+        area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # nothing in it takes the keyboard
         area.setFixedHeight(min(_MAX_LIST_PX, inner.heightForWidth(_WIDTH_PX - 60)))
         parts += [row(words, margins=(14, 10, 14, 0)), area]
     return card(column(*parts, gap=2, margins=(1, 0, 1, 6 if others else 0)))

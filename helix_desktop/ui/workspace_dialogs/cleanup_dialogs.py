@@ -251,10 +251,7 @@ class CleanupDialog(SizedDialog):
             margins=(22, 20, 22, 12), gap=12,
         )  # fmt: skip
         parts.setStretch(3, 100)  # the gap at the bottom is for when there is nothing to list
-        page = pane(parts)
-        page.setObjectName("page")
-        scroll, below = VerticalScrollArea(page), row(buttons, margins=(22, 12, 22, 16))
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scroll, below = VerticalScrollArea(pane(parts, "page")), row(buttons, margins=(22, 12, 22, 16))
         self.setLayout(column(scroll, below, gap=0, stretch=0))
 
 

@@ -267,10 +267,8 @@ class RewindDialog(SizedDialog):
             group.addButton(button)
             self.buttons[part] = button
         self.files = PlanView()
-        self._conversation_note = label("", "muted", wrap=True)
-        self._conversation_note.setObjectName("rewind-messages")
-        self._files_note = label("", "muted", wrap=True)
-        self._files_note.setObjectName("rewind-files")
+        self._conversation_note = label("", "muted", wrap=True, name="rewind-messages")
+        self._files_note = label("", "muted", wrap=True, name="rewind-files")
         self.rewind_button = PushButton(tr("Rewind"), "primary", "rewind", name="rewind")
         self.rewind_button.setDefault(True)
         self.rewind_button.clicked.connect(self.accept)

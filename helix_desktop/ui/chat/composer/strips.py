@@ -188,10 +188,7 @@ class NextMessages(QWidget):
             tr("Send now"), name="send_now", on_click=partial(perform, self, SendQueued())
         )
         self._column = column(gap=1)
-        inner = pane(self._column)
-        inner.setObjectName("page")
-        self._scroll = VerticalScrollArea(inner)
-        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll = VerticalScrollArea(pane(self._column, "page"))
         self._queue = pane(column(row(self._title, self._send_queued, stretch=0), self._scroll, gap=2))
         self._queue.hide()
         # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
@@ -328,8 +325,7 @@ class TodoPanel(QWidget):
         self._model, self._running = model, False
         self.items: tuple[TodoItem, ...] = ()
         self._list = column(margins=(16, 10, 14, 8), gap=4)
-        inside = pane(self._list)
-        inside.setObjectName("page")
+        inside = pane(self._list, "page")
         self.frame = _ItemList()
         self.frame.setObjectName("todo")
         self.frame.setAccessibleName(tr("To-do list"))

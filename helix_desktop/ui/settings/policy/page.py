@@ -228,8 +228,7 @@ class PolicySlider(QWidget):
         self.track = StopTrack(self._on_selected)
         self.track.setAccessibleName(tr("Context policy, from keep more to send less"))
         self._names = _StopNames(self._on_selected)
-        self._title = label("", "strong", wrap=True)
-        self._title.setObjectName("policy_title")
+        self._title = label("", "strong", wrap=True, name="policy_title")
         self._stops: tuple[Profile, ...] = ()
         self._lines, self._words = QGridLayout(), list[tuple[QLabel, QLabel]]()
         """What the stops are called, and what each means."""
@@ -280,8 +279,7 @@ class ApplyBar(QWidget):
     def __init__(self, page: PolicyPage) -> None:
         super().__init__()
         self._fallback = page.slider.track  # gets the keyboard of a button that can't be used any more
-        self._text = label("", "muted", wrap=True)
-        self._text.setObjectName("policy_in_use")
+        self._text = label("", "muted", wrap=True, name="policy_in_use")
         tip = tr("This session follows the workspace again")
         self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy", tip=tip)
         self.use_workspace.clicked.connect(lambda: page.set_session_policy(None))

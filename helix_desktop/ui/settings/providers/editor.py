@@ -317,10 +317,10 @@ class ProviderCheckView(Themed, QWidget):
         self._steps: list[tuple[CheckStep, QWidget]] = []
         self._results = column()
         self._close = IconButton("x", tr("Hide result"), px=13, edge=22, on_click=self.clear)
-        content = pane(column(self._results, None, gap=0))
-        content.setObjectName("page")
+        content = pane(column(self._results, None, gap=0), "page")
         content.installEventFilter(self)
         self._scroll = VerticalScrollArea(content)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # for results without a button
         self.setLayout(row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6, top=[self._close]))
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.clear()
