@@ -61,7 +61,6 @@ from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Changes")
 
-
 _DEBOUNCE_MS = 150  # after the last key, before the list is filtered
 _FIELD_PX = 190
 _COUNTER_PX = 640  # width of the bar below which the counter goes

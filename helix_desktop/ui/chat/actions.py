@@ -156,16 +156,9 @@ class ControlTurn(Intent, frozen=True):  # or make an announced retry now
 # fmt: on
 
 ReadingAction: TypeAlias = (
-    ShowInTimeline
-    | ShowRewriteOf
-    | OpenLink
-    | OpenVersion
-    | OpenChanges
-    | OpenCacheEntry
-    | OpenSession
-    | Recall
-    | ReadContent
-)
+    ShowInTimeline | ShowRewriteOf | OpenLink | OpenVersion | OpenChanges | OpenCacheEntry | OpenSession
+    | Recall | ReadContent
+)  # fmt: skip
 """What leaves the session as it is, and makes sense of its past, too."""
 RowAction: TypeAlias = Intent | ListAction
 

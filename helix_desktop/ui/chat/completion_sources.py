@@ -72,7 +72,6 @@ _MAX_ROWS = 50  # of commands, files and models
 _UNUSABLE_ICON = "triangle-alert"
 _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
-
 Offer = Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object]
 """Takes a heading of the palette and its commands: name, words, and what each does."""
 

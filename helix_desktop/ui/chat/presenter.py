@@ -158,7 +158,6 @@ _RUNNING_DELAY_MS = 1_000
 
 _TICK_MS = 200  # often enough that each second is seen to change in time
 
-
 _RETRY_SHOWN_S = 2  # how long a repeated request says that it is one, unless it fails again
 _MINUTE_S = 60
 _RETRY_KEY = RowKey(part="retry")
@@ -313,20 +312,10 @@ async def removed_outputs(session: Session, log: Iterable[RecordedEvent]) -> Map
 
 
 _Shown = (
-    EventRecorded
-    | ResponseDelta
-    | RetryScheduled
-    | ApprovalRequested
-    | QuestionAsked
-    | AutoRunPut
-    | CallStarted
-    | ModelCalled
-    | SubagentProgress
-    | SideQuestionProgress
-    | CallOutput
-    | TurnChanged
+    EventRecorded | ResponseDelta | RetryScheduled | ApprovalRequested | QuestionAsked | AutoRunPut
+    | CallStarted | ModelCalled | SubagentProgress | SideQuestionProgress | CallOutput | TurnChanged
     | ErrorRaised
-)
+)  # fmt: skip
 
 
 class ChatPresenter:

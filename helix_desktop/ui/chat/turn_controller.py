@@ -69,7 +69,6 @@ from helix_desktop.ui.kit.intents import (
     ShowWaiting,
     StopAgent,
     StopAndSend,
-    Unpin,
     handles,
 )
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -344,12 +343,9 @@ class TurnController(QObject):
         self._session.conversation.send_next_queued()
 
     @handles(Pin)
-    async def pin(self, seq: int) -> None:
-        await self._session.conversation.window.pin(seq)
-
-    @handles(Unpin)
-    async def unpin(self, seq: int) -> None:
-        await self._session.conversation.window.unpin(seq)
+    async def pin(self, seq: int, is_pinned: bool) -> None:
+        window = self._session.conversation.window
+        await (window.pin if is_pinned else window.unpin)(seq)
 
     @handles(StopCall)
     def stop_call(self, call_id: str) -> None:

@@ -160,7 +160,6 @@ SIZE_CHANGES = frozenset({
 PLACE_CHANGES = frozenset({QEvent.Type.LayoutRequest, QEvent.Type.Show})
 """Those of them after which it is placed again."""
 
-
 _Row = list[tuple[int, QWidget, QSize]]  # numbers, widgets and sizes
 
 

@@ -226,7 +226,6 @@ class FocusPane(Intent, frozen=True):  # the next (1) or the previous (-1)
     step: int
 class SetTheme(Intent, frozen=True):
     mode: ThemeMode
-class ToggleTheme(Intent, frozen=True): ...
 class Zoom(Intent, frozen=True):  # larger (1), smaller (-1), or of normal size (0)
     steps: int
 class SetMode(Intent, frozen=True):  # by its name, as it was chosen or typed
@@ -329,10 +328,9 @@ class Recall(Intent, frozen=True):
     digest: str
     first: int = 0
     last: int = 0
-class Pin(Intent, frozen=True):  # an output in the window, by its event
+class Pin(Intent, frozen=True):  # an output in the window, by its event, or unpin it
     seq: int
-class Unpin(Intent, frozen=True):
-    seq: int
+    is_pinned: bool = True
 # of an output that the agent sees; `instructions` are those of its last extract
 class ChooseForm(Intent, frozen=True):
     seq: int

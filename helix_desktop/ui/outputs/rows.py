@@ -23,7 +23,6 @@ from helix_desktop.words.translation import Translator, translate
 text = TextContext("Outputs")
 tr = Translator("Outputs")
 
-
 CacheState: TypeAlias = MessageState | Literal["in_part", "elsewhere", "index", "damaged", "in_trash"]
 """Where a content is in the session's window: a part of it, in none of it (`elsewhere`), or what it lists."""
 COMPACTED_STATES: tuple[CacheState, ...] = ("handed_over", "folded", "observed", "truncated", "index")
@@ -139,7 +138,6 @@ STATE_TIPS: dict[CacheState, TranslatableText] = {
     "damaged": text("Its bytes no longer match their SHA-256."),
     "in_trash": text("You can restore it."),
 }
-
 
 CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "digest", "mono-muted"]
 

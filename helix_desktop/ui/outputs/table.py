@@ -77,7 +77,6 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Outputs")
 
-
 Index = QModelIndex | QPersistentModelIndex
 _ROW_FLAGS = (
     Qt.ItemFlag.ItemIsSelectable

@@ -33,9 +33,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
-
 _MAX_SEARCH_ROWS = 200  # rows; Tab does not search further for a button
-
 
 _MAX_RENDERED_ROWS = 200  # larger selections are copied from the rows' source, so that copying stays quick
 

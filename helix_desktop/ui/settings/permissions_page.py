@@ -85,7 +85,6 @@ READING = (
             "options with a value. -NUM: such as -20.")),
 )  # fmt: skip
 
-
 DEMO_CALLS = (Toggle("runs_demo_calls", words=text("Run demo calls without asking"), room=2),)
 
 

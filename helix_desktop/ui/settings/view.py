@@ -48,7 +48,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: General")
 text = TextContext("Settings: General")
 
-
 _LINE_PX, _EDGE_PX = 46, 10
 _NO_SETTINGS = ("save", "cancel", "discard", "reset", "undo", "leave")
 """How the names of buttons begin that belong to something else."""
@@ -206,19 +205,10 @@ GENERAL = (
     Toggle("notify_sound", needs="notify", words=text("Play a sound")),
 )  # fmt: skip
 
-
 SettingsPage = Literal[
-    "providers",
-    "appearance",
-    "keyboard",
-    "instructions",
-    "policy",
-    "permissions",
-    "mcp",
-    "data",
-    "roles",
+    "providers", "appearance", "keyboard", "instructions", "policy", "permissions", "mcp", "data", "roles",
     "about",
-]
+]  # fmt: skip
 _TITLES: dict[SettingsPage, str] = {
     "providers": text("Providers"),
     "appearance": text("General"),

@@ -78,7 +78,6 @@ from helix_desktop.words.translation import Translator, error_text, translate
 tr = Translator("With and without Helix")
 text = TextContext("With and without Helix")
 
-
 _HEIGHT = 220  # pixels at the usual text size
 _TOP, _BOTTOM, _GAP = 24.0, 20.0, 10.0  # pixels around the plot, and beside its labels
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has

@@ -46,7 +46,6 @@ from helix_desktop.ui.kit.intents import (
     RetryFailed,
     ShowEvent,
     Undo,
-    Unpin,
 )
 from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.timeline.bullet_view import source_text
@@ -639,7 +638,7 @@ class ManualActionCard(TimelineCard, frozen=True):
         if self.kind in ("form", "exclude"):
             end += undo_links((self.seq,), look, self.is_undone, self.inside)
         elif self.reversal and not look.is_later:
-            intent = Pin(self.target) if self.reversal == "pin" else Unpin(self.target)
+            intent = Pin(self.target, is_pinned=self.reversal == "pin")
             end.append(link(self.reversal, intent, tr("Undo"), "undo-2"))
         words = dotted((self.text, self.size_text))
         line = icon_line(Icon(_GLYPHS[self.kind], "faint", 13), Words(words, 12, "muted"), end)

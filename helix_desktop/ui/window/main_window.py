@@ -359,10 +359,6 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     def choose_theme(self, mode: ThemeMode) -> None:
         self._appearance.set_mode(mode)
 
-    @handles(intents.ToggleTheme)
-    def toggle_theme(self) -> None:
-        self._appearance.set_mode("light" if self._appearance.theme.dark else "dark")
-
     @handles(intents.Zoom)
     def zoom(self, steps: int) -> None:
         """Make all texts larger (1) or smaller (-1), or of normal size (0)."""

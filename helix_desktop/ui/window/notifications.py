@@ -47,7 +47,6 @@ NotifiedUpdate = (
     TurnChanged | ApprovalRequested | QuestionAsked | TurnEnded | CompactionProgress | ObservationProgress
 )
 
-
 _MESSAGE_MS = 15_000
 _WATCH_MS, _MAX_ABSENCES = 3_000, 2  # between looks at the tray, and looks without one: a panel may restart
 

@@ -36,7 +36,6 @@ tr = Translator("Workspaces")
 _window_tr = Translator("Window")
 log = logging.getLogger(__name__)
 
-
 _QUIT, _HIDE, _EXPORT = "quit", "hide", "export"
 
 

@@ -67,20 +67,10 @@ MISSING_FOLDER = "folder-missing"
 """Of the notice that the folder of a workspace is gone."""
 
 ListedUpdate = (
-    EventRecorded
-    | ApprovalRequested
-    | QuestionAsked
-    | SpendRequestsChanged
-    | SubagentProgress
-    | TurnChanged
-    | RetryScheduled
-    | RetryEnded
-    | RequestChanged
-    | ErrorRaised
-    | ExternalChange
-)
+    EventRecorded | ApprovalRequested | QuestionAsked | SpendRequestsChanged | SubagentProgress
+    | TurnChanged | RetryScheduled | RetryEnded | RequestChanged | ErrorRaised | ExternalChange
+)  # fmt: skip
 """What may change a row of the lists."""
-
 
 _MOVED = "session-moved"
 DELETED_SESSION = "session-deleted"

@@ -35,16 +35,9 @@ tr = Translator("Session")
 text = TextContext("Session")
 
 _SHOWN = (
-    EventRecorded
-    | ApprovalRequested
-    | QuestionAsked
-    | SubagentProgress
-    | RequestChanged
-    | CallStarted
-    | TurnChanged
-    | RetryScheduled
-    | RetryEnded
-)
+    EventRecorded | ApprovalRequested | QuestionAsked | SubagentProgress | RequestChanged | CallStarted
+    | TurnChanged | RetryScheduled | RetryEnded
+)  # fmt: skip
 """What changes the numbers on screen."""
 
 

@@ -39,7 +39,7 @@ from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
-from helix_desktop.ui.kit.intents import ChooseForm, Redo, RetryFailed, ShowEvent, Undo, Unpin
+from helix_desktop.ui.kit.intents import ChooseForm, Pin, Redo, RetryFailed, ShowEvent, Undo
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_list import CardItem, card_menu
 from helix_desktop.ui.timeline.cards import (
@@ -218,7 +218,7 @@ def test_each_links_to_its_output_and_can_be_taken_back(qtbot: QtBot, long_pane:
         press(long_pane, 494, "undo")
     assert undo == [Undo((494,))]
     assert not has(long_pane, 495, "undo")
-    assert intents_of(long_pane, lambda: press(long_pane, 495, "unpin")) == [Unpin(37)]
+    assert intents_of(long_pane, lambda: press(long_pane, 495, "unpin")) == [Pin(37, is_pinned=False)]
 
 
 def test_a_change_names_the_context_only_where_its_size_is_known() -> None:

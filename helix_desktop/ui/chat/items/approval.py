@@ -63,7 +63,6 @@ _MCP_CHANGES: dict[McpChange, TranslatableText] = {
     "new": text("The server has changed since you allowed this: it did not offer this tool then."),
 }
 
-
 _PART_CHARS = 60  # of a part of a command that no rule covers
 _PATTERN_CHARS = 40  # of the words of a button
 _REPEATED_CHARS = 120  # of a command that somebody may want to repeat as it is

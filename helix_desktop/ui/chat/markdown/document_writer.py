@@ -58,7 +58,6 @@ _ALIGN = {
     "right": Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute,
 }
 
-
 CELL_PADDING = 7  # pixels at zoom 1, on each side of a cell
 _WORD_LIMIT = 220  # pixels at zoom 1; a longer word breaks before its column gets wider
 _WIDE_CELL = 280  # pixels at zoom 1 that a text gets before it wraps in a table that scrolls

@@ -60,7 +60,6 @@ NO_DECORATION = BlockDecoration()
 QUOTE_INDENT = 16  # pixels at zoom 1
 INLINE_CODE_PAD = 3  # pixels of its background before its first letter, but not where it wraps
 
-
 _LINE_SEPARATOR = "\u2028"
 _MIN_HANDLE = 30.0  # pixels
 _KEY_STEP = 60.0  # pixels

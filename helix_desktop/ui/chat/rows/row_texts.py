@@ -64,7 +64,6 @@ STATE_TEXTS: dict[ToolState, TranslatableText] = {
     "stopped": text("stopped", "state of a tool call"),
 }
 
-
 RUNNING_PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     "queued": text("Queued"),
     "thinking": text("Thinking"),

@@ -191,7 +191,6 @@ _REFORMABLE: frozenset[Badge] = frozenset(
     {"in_window", "cached", "repeated", "excluded", "recalled", "pinned"}
 )
 
-
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task", "question")
 NO_ANSWER = ToolAnswered("", "", "", "", 0, 0, 0)
 

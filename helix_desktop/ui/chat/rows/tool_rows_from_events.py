@@ -37,7 +37,6 @@ tr = Translator("Chat")
 
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
-
 CardContent: TypeAlias = OriginalOutput | ExcerptContent | ChangedFilesContent
 """What a card shows once it is read."""
 

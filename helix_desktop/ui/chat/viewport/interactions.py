@@ -53,7 +53,6 @@ from helix_desktop.ui.kit.intents import (
     Recall,
     RewindTo,
     ShareSession,
-    Unpin,
     perform,
 )
 from helix_desktop.ui.rows.list_view import ListMouse
@@ -303,7 +302,7 @@ def _pin_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.digest or not row.answer_seq:
         return []
     if row.badge == "pinned":
-        return [MenuEntry("unpin", Unpin(row.answer_seq), tr("Unpin"), "pin-off")]
+        return [MenuEntry("unpin", Pin(row.answer_seq, is_pinned=False), tr("Unpin"), "pin-off")]
     pin = MenuEntry("pin", Pin(row.answer_seq), tr("Pin in context"), "pin")
     if row.badge not in _CACHABLE:
         return [pin]

@@ -52,7 +52,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-
 _FOLD_HEIGHT, _HEAD_HEIGHT = 24, 30  # pixels at 100 %
 _ICON_PX, _PAD = 13, 12
 _EMPTY = FileDiff("text")

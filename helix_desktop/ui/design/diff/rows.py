@@ -36,7 +36,6 @@ class HunkMark(msgspec.Struct, frozen=True):
 
 NO_MARK = HunkMark()
 
-
 RowRangeKind = Literal["head", "lines", "fold"]
 
 _LONGEST_PAIRING = 200  # rows of a change in which the other side of its first line is looked for

@@ -57,7 +57,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-
 _ROWS_AROUND = 4  # rows above a change that is gone to
 _SPOKEN_CHARACTERS = 300
 _DRAG_MS = 40  # between two steps of scrolling while text is selected

@@ -10,29 +10,11 @@ from PySide6.QtSvg import QSvgRenderer
 
 from helix_desktop.config.paths import resources_dir
 
-_DIRECTED = frozenset(
-    (
-        "arrow-left",
-        "arrow-right",
-        "arrow-up-right",
-        "chevron-left",
-        "chevron-right",
-        "external-link",
-        "folder-tree",
-        "list",
-        "list-tree",
-        "log-out",
-        "message-square",
-        "panel-left",
-        "panel-left-close",
-        "panel-right",
-        "panel-right-close",
-        "redo-2",
-        "send",
-        "text-search",
-        "undo-2",
-    )
-)
+_DIRECTED = frozenset((
+    "arrow-left", "arrow-right", "arrow-up-right", "chevron-left", "chevron-right", "external-link",
+    "folder-tree", "list", "list-tree", "log-out", "message-square", "panel-left", "panel-left-close",
+    "panel-right", "panel-right-close", "redo-2", "send", "text-search", "undo-2",
+))  # fmt: skip
 """Icons that point the way that texts run, or begin where lines begin: mirrored with them."""
 _STROKE = "1.75"  # of 24 units; the drawings' own 2 is heavy at 16 px
 

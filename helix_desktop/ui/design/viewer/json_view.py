@@ -27,7 +27,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
 
-
 MAX_JSON_BYTES = 1024 * 1024
 """Larger JSON stays text: a thread that parses it would hold up the window, and so would its many objects."""
 GROUP_SIZE = 100  # children of a node; more stand in groups of so many, and groups of groups

@@ -36,7 +36,6 @@ from helix_desktop.words.translation import Translator, current_language, error_
 tr = Translator("Settings: MCP")
 text = TextContext("Settings: MCP")
 
-
 _NAMED_FILES = 4
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 

@@ -42,7 +42,6 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Models")
 text = TextContext("Settings: Models")
 
-
 _BODY_PX, _FIELD_PAD_PX = 84, 26
 
 

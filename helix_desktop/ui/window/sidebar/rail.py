@@ -107,7 +107,9 @@ class Rail(Themed, QFrame):
         add = command_button(commands.open_folder, "plus", tr("Open folder"), px=_ICON_PX - 1, edge=_TILE_PX)
         add.setProperty("kind", "tile")
         self._theme_button = IconButton("moon", tr("Use dark theme"), px=_ICON_PX, edge=34)
-        self._theme_button.clicked.connect(lambda: perform(self, intents.ToggleTheme()))
+        self._theme_button.clicked.connect(
+            lambda: perform(self, intents.SetTheme("light" if self._theme.dark else "dark"))
+        )
         settings = command_button(commands.settings, "settings", tr("Settings"), px=_ICON_PX, edge=34)
         settings.setCheckable(True)
         self.settings_button = settings
