@@ -547,15 +547,8 @@ class SurvivalPage(ThemedBackground):
         back = IconButton("arrow-left", tr("Back to chat (Esc)"), px=16, edge=28, name="leave_survival")
         back.clicked.connect(lambda: perform(self, ClosePage()))
         tools = FlowBox([self.update_button, self.moments, self.save], right_from=0)
-        head = row(
-            back,
-            label(tr("With and without Helix"), "title"),
-            HelpLink("survives"),
-            tools,
-            gap=8,
-            stretch=3,
-            margins=(18, 0, 24, 0),
-        )
+        title, help_link = label(tr("With and without Helix"), "title"), HelpLink("survives")
+        head = row(back, title, help_link, tools, stretch=3, margins=(18, 0, 24, 0))
         set_body = column(head, VerticalScrollArea(self.report), gap=4, stretch=1, margins=(0, 12, 0, 0))
         self._stack = QStackedLayout(self)
         for page in (self.empty, pane(set_body)):

@@ -280,17 +280,11 @@ class RewindDialog(SizedDialog):
         cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
         parts = FlowBox(list(self.buttons.values()))
         buttons = FlowBox([cancel, self.rewind_button], right_from=0)
+        before = FieldRow(tr("Before"), self.message_box)
+        notes = (self._conversation_note, self._files_note)
+        align_labels(before)
         layout = column(
-            words,
-            *align_labels(FieldRow(tr("Before"), self.message_box)),
-            parts,
-            self._conversation_note,
-            self._files_note,
-            self.files,
-            None,
-            buttons,
-            margins=DIALOG_MARGINS,
-            gap=12,
+            words, before, parts, *notes, self.files, None, buttons, margins=DIALOG_MARGINS, gap=12
         )
         layout.setStretch(5, 100)
         self.setLayout(layout)
