@@ -114,7 +114,12 @@ class ComposerController(QObject):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent
             free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
-            if total > free:
+            makes_room = conversation.window.policy.enabled and not conversation.session.transcript.on_hold
+            if makes_room and free < total <= limit:
+                size = format_tokens(total)
+                words = tr("Message: ≈ {tokens} tokens, caches or compacts first", tokens=size)
+                self.widget.set_estimate(words)
+            elif total > free:
                 size, room = format_tokens(total), format_tokens(free)
                 words = tr("Message: ≈ {tokens} tokens, room for {free}", tokens=size, free=room)
                 self.widget.set_estimate(words)

@@ -412,7 +412,6 @@ class Composer(Themed, QWidget):
         if end is None and self.stop_work.hasFocus():
             self.editor.setFocus(Qt.FocusReason.OtherFocusReason)
         self._work, self._end_work = texts, end
-        self.stop_work.setVisible(end is not None)
         self.stop_work.setToolTip(why)
         self.stop_work.setAccessibleName(tr("Stop: {work}", work=self.work_text()))
         self._refresh()
@@ -516,7 +515,9 @@ class Composer(Themed, QWidget):
             hint = tr("Esc again to stop")
         restyle(self._status, "role", "small" if self._is_stop_offered else "faint")
         calm = self._estimate if any(self._estimate) else self._work or ("",)
-        self._status.set_full_text(*((hint,) if self._is_stop_offered or denies else calm))
+        shown = (hint,) if self._is_stop_offered or denies else calm
+        self._status.set_full_text(*shown)
+        self.stop_work.setVisible(self._end_work is not None and shown is self._work)
         self._send.setEnabled(ready)
         color, ground = ("on_accent", "accent") if ready else ("faint", "hover")
         self._send.show_look(Icon("clock" if is_queued else "arrow-up", color, 17), ground, ground)
