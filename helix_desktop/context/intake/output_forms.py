@@ -126,19 +126,24 @@ _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of on
 _HIT = re.compile(r"  \d+:")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
 _HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
-_FEW_ALIKE = 2  # lines of one shape: the first and the last are shown
+_FEW_ALIKE = 2  # lines of one shape: both are shown, of more the first
 _NUMBERS = re.compile(r"(?<!\w)(?=[a-f]*\d)[0-9a-f]{6,}(?!\w)|\d+|0x[0-9a-f]+")  # ids in hex digits, too
 _MAX_ODD = 5  # lines that occur once among others that are alike
 _LEAST_ALIKE = 3  # times as many of these
+_OWN_WORDS = 2  # that few other lines have: one may be a name
 _PLAIN_WORD = re.compile(r"[^\W\d_]{2,}")
 
 
 class _RankedLine(msgspec.Struct, frozen=True):
-    """A line to show between head and tail: its number from 1, its text, and its rank (lowest first)."""
+    """A line to show between head and tail: its number from 1, its text, and its rank (lowest first).
+
+    One that repeats another but for numbers comes after the others of its rank.
+    """
 
     number: int
     text: str
     rank: int
+    is_repeated: bool = False
 
 
 def preview_output(
@@ -241,7 +246,7 @@ def _shorten(
     chars_left = max_chars - len(head) - len(tail)
     cap = min(_LINE_CAP, chars_left)
     find_lines = _definition_lines if is_source else _error_lines
-    found, numbers = find_lines(text, len(head), len(text) - len(tail), cap, lines_before)
+    found, ranks = find_lines(text, len(head), len(text) - len(tail), cap, lines_before)
     lines = _select_lines(found, chars_left, int(max_chars * _MENTION_SHARE))
     end = len(text) - len(tail)
     chars_left -= sum(len(line) + 1 for line in lines.values())
@@ -251,10 +256,7 @@ def _shorten(
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1 + lines_before
     shown = [line for number, line in lines.items() if number >= first]
-    what = "with errors or results"
-    if is_source:
-        what = f"definitions{_hidden_kinds([each for each in found if each.number >= first], lines)}"
-    share = f"; {len(shown)} of {sum(number >= first for number in numbers)} {what}:" if shown else " …"
+    share = f"; {_shares(ranks, lines, first, is_source)}:" if shown else " …"
     gap, missing = _gap_text(text, len(head), end, share, lines_before)
     part = FILE_PART.match(head)
     if part is not None and missing is not None:
@@ -303,59 +305,65 @@ _READ_LINES = 100_000
 
 def _error_lines(
     text: str, start: int, end: int, cap: int, lines_before: int
-) -> tuple[list[_RankedLine], list[int]]:
-    """Return error lines between two offsets, one of each shape, and the numbers of all.
+) -> tuple[list[_RankedLine], dict[int, int]]:
+    """Return error lines between two offsets, few of each shape, and the ranks of all by number.
 
     The last that is no mention ranks first, one unlike all others as a result. Of a shape with several lines
     the first says how many there are.
     """
     number = text.count("\n", 0, start) + 1 + lines_before
-    shapes: Counter[str] = Counter()
-    firsts: dict[str, _RankedLine] = {}
-    numbers = list[int]()
+    counts: Counter[str] = Counter()
+    shapes: dict[str, list[_RankedLine]] = {}  # the first lines of each
+    ranks: dict[int, int] = {}
     finder, last = ErrorFinder(), None
     for place, line in lines_worth_reading(text[start:end].split("\n"), _READ_LINES):
         if (match := finder.find(line)) is not None:
             index = match.index
             excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
             error_line = _RankedLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
-            numbers.append(error_line.number)
+            ranks[error_line.number] = match.rank
             last = error_line if match.rank < MENTION else last
             shape = _NUMBERS.sub("#", error_line.text)
-            shapes[shape] += 1
-            firsts.setdefault(shape, error_line)
+            counts[shape] += 1
+            if counts[shape] <= _FEW_ALIKE:
+                shapes.setdefault(shape, []).append(error_line)
     lines = [] if last is None else [msgspec.structs.replace(last, rank=-1)]
-    odd = _odd_shapes(shapes)
-    for shape, first in firsts.items():
-        count = f" [{shapes[shape]} like this]" if shapes[shape] > _FEW_ALIKE else ""
+    odd = _odd_shapes(counts)
+    for shape, (first, *others) in shapes.items():
+        count = f" [{counts[shape]} like this]" if counts[shape] > _FEW_ALIKE else ""
         rank = RESULT if shape in odd else first.rank
         lines.append(msgspec.structs.replace(first, text=f"{first.text}{count}", rank=rank))
-    return lines, numbers
+        if not count:
+            lines += [msgspec.structs.replace(other, is_repeated=True) for other in others]
+    return lines, ranks
 
 
-def _odd_shapes(shapes: Counter[str]) -> Collection[str]:
+def _odd_shapes(counts: Counter[str]) -> Collection[str]:
     """Return the shapes of the few lines that occur once among many that are alike.
 
-    Lines with other names in them are alike, too: they share more than half of their words with many.
+    Lines with other names in them are alike, too: all but one or half of their words are those of many.
     """
-    total = shapes.total()
-    odd = [shape for shape, count in shapes.items() if count == 1]
-    if len(odd) > _MAX_ODD:
-        words = {shape: set(_PLAIN_WORD.findall(shape)) for shape in shapes}
-        counts: Counter[str] = Counter()
-        for shape, count in shapes.items():
-            counts.update(dict.fromkeys(words[shape], count))
-        shared = {word for word, count in counts.items() if count > max(_MAX_ODD, total // 10)}
-        odd = [shape for shape in odd if 2 * len(words[shape] & shared) <= len(words[shape])]
-    return odd if len(odd) <= min(_MAX_ODD, total // (1 + _LEAST_ALIKE)) else ()
+    total = counts.total()
+    odd = [shape for shape, count in counts.items() if count == 1]
+    most = min(_MAX_ODD, total // (1 + _LEAST_ALIKE))
+    if len(odd) > most:
+        words = {shape: set(_PLAIN_WORD.findall(shape)) for shape in counts}
+        uses: Counter[str] = Counter()
+        for shape, count in counts.items():
+            uses.update(dict.fromkeys(words[shape], count))
+        shared = {word for word, count in uses.items() if count > max(_MAX_ODD, total // 10)}
+        odd = [shape for shape in odd if len(words[shape] - shared) >= _OWN_WORDS]
+        if len(odd) > most:
+            odd = [shape for shape in odd if 2 * len(words[shape] & shared) <= len(words[shape])]
+    return odd if len(odd) <= most else ()
 
 
 def _definition_lines(
     text: str, start: int, end: int, cap: int, lines_before: int
-) -> tuple[list[_RankedLine], list[int]]:
+) -> tuple[list[_RankedLine], dict[int, int]]:
     """Return the lines of source between two offsets that define something, the top level ranks first.
 
-    And the numbers of all.
+    And the ranks of all by number.
     """
     first = text.count("\n", 0, start) + 1 + lines_before
     lines = [
@@ -363,15 +371,22 @@ def _definition_lines(
         for number, line in enumerate(text[start:end].split("\n")[:_READ_LINES], first)
         if is_definition(line)
     ]
-    return lines, [line.number for line in lines]
+    return lines, {line.number: line.rank for line in lines}
 
 
-def _hidden_kinds(definitions: Sequence[_RankedLine], shown: Collection[int]) -> str:
-    """Return how many definitions of each kind are not shown, behind a comma; empty if all are."""
-    ranks = Counter(line.rank for line in definitions if line.number not in shown)
-    kinds = {RESULT: "at the top level", REPORT: "inside others, such as methods"}
-    hidden = [f"{ranks[rank]} {kind}" for rank, kind in kinds.items() if ranks[rank]]
-    return f", without {' and '.join(hidden)}" if hidden else ""
+_SOURCE_KINDS = ("top-level definitions", "nested definitions, such as methods")
+_REPORT_KINDS = ("with errors or results", "with warnings or mentions of errors")
+
+
+def _shares(ranks: dict[int, int], shown: Collection[int], first: int, is_source: bool) -> str:
+    """Return how many lines of each kind are shown, of all from line `first` on."""
+    inner, kinds = (REPORT, _SOURCE_KINDS) if is_source else (MENTION, _REPORT_KINDS)
+    found, seen = Counter[str](), Counter[str]()
+    for number, rank in ranks.items():
+        if number >= first:
+            found[kinds[rank >= inner]] += 1
+            seen[kinds[rank >= inner]] += number in shown
+    return ", ".join(f"{seen[kind]} of {found[kind]} {kind}" for kind in kinds if found[kind])
 
 
 def _excerpt(line: str, start: int, chars: int) -> str:
@@ -387,7 +402,7 @@ def _select_lines(ranked_lines: list[_RankedLine], max_chars: int, mention_chars
     """
     lines: dict[int, str] = {}
     used = 0
-    for ranked in sorted(ranked_lines, key=lambda ranked: (ranked.rank, ranked.number)):
+    for ranked in sorted(ranked_lines, key=lambda line: (line.rank, line.is_repeated, line.number)):
         number, text = ranked.number, ranked.text
         line = text if text.startswith(f"{number}:") else f"{number}: {text}"  # as tools number lines
         limit = mention_chars if ranked.rank == MENTION else max_chars

@@ -550,7 +550,7 @@ def test_the_lines_of_a_long_text_join_to_it() -> None:
 
 
 _PREVIEW = re.compile(
-    r"(?P<head>.*?)\n\[… \d+ lines not shown \((?P<gap>\d+-\d+)\); [\d of]+ definitions[^]]*:\]\n"
+    r"(?P<head>.*?)\n\[… \d+ lines not shown \((?P<gap>\d+-\d+)\); [\d of]+ top-level definitions:\]\n"
     r"(?P<rest>.*)\n\n"
     r'\[CACHED\] recall_cached_content\("(?P<handle>\w+)"\) the whole output; '
     r"start_line=(?P<start>\d+), end_line=(?P<end>\d+): the lines not shown",

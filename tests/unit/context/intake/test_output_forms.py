@@ -80,7 +80,8 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
     assert not is_source("run_command", text)
     assert not is_source("read_file", f"Traceback (most recent call last):\n{text}")
     preview = preview_output(text, DIGEST, budget, is_source=True).splitlines()
-    gap = next((place for place, line in enumerate(preview) if line.endswith(" definitions:]")), len(preview))
+    gaps = (place for place, line in enumerate(preview) if re.search(r"lines not shown .* definitions", line))
+    gap = next(gaps, len(preview))
     hidden = {n for n, shape in enumerate(lines, 1) if shape.lstrip().startswith(("def ", "class ", "func "))}
     shown: list[int] = []
     for line in preview[gap + 1 :]:
@@ -90,8 +91,11 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
         assert rest == lines[int(number) - 1]
         shown.append(int(number))
     if shown:
-        first, last, *counts = map(int, re.findall(r"\d+", preview[gap].partition("(")[2]))
-        assert counts == [len(shown), len(hidden.intersection(range(first, last + 1)))]
+        first, last = map(int, re.findall(r"\d+", preview[gap].partition("(")[2])[:2])
+        for kind, is_inner in (("top-level", False), ("nested", True)):
+            of_kind = {n for n in hidden if first <= n <= last and lines[n - 1].startswith(" ") == is_inner}
+            counted = re.findall(rf"(\d+ of \d+) {kind}", preview[gap])
+            assert counted == [f"{len(of_kind.intersection(shown))} of {len(of_kind)}"] * bool(of_kind)
     assert hidden.issuperset(shown)
     assert shown == sorted(shown)
     inner = [number for number in shown if lines[number - 1].startswith(" ")]
@@ -103,14 +107,15 @@ def test_a_preview_of_source_shows_what_it_defines(shapes: list[str], budget: in
 def test_a_preview_of_source_says_which_definitions_it_leaves_out() -> None:
     method = "    def m{n}(self, name: str) -> int:\n        return 0\n"
     text = "\n".join(f"class C{c}:\n{''.join(method.format(n=n) for n in range(9))}" for c in range(12))
-    preview = preview_output(text, DIGEST, 200, is_source=True)
-    gap = re.search(r"; (\d+) of (\d+) definitions, without (\d+) inside others, such as methods:\]", preview)
-    assert gap is not None
-    shown, found, hidden = map(int, gap.groups())
-    assert shown + hidden == found
-    assert preview.count("class C") == text.count("class C")
-    whole = preview_output(text + "\nx = 1" * 4_000, DIGEST, 2_000, is_source=True)
-    assert re.search(r"; (\d+) of \1 definitions:\]", whole), "none is missing"
+    preview = preview_output(text, DIGEST, 250, is_source=True)
+    head, gap, rest = re.split(
+        r"; (\d+ of \d+ top-level definitions, \d+ of \d+ nested definitions, such as methods):\]", preview
+    )
+    classes, methods = (rest.partition(text[-20:])[0].count(word) for word in ("class C", "def m"))
+    assert methods > 0
+    counts = list(map(int, re.findall(r"\d+", gap)))
+    assert counts[:2] == [classes, 12 - head.count("class C")]
+    assert counts[3] > counts[2]
 
 
 def test_words_that_begin_like_definitions_make_no_source() -> None:
@@ -207,14 +212,17 @@ def test_among_many_errors_the_last_distinct_one_is_kept() -> None:
 
 
 def test_of_lines_that_differ_in_numbers_only_the_first_says_how_many_there_are() -> None:
-    """And the last is shown; two need no number."""
+    """And the last is shown; of two both are."""
     lines = [f"2026-11-24T21:{n % 60:02} INFO request {n} served" for n in range(900)]
     lines[200:700:100] = [f"2026-11-24T21:00 ERROR request {n} refused" for n in range(5)]
     lines[250], lines[350] = "ERROR: no port 80", "ERROR: no port 81"
+    lines[255] = "WARN only 4 % of the disk left"
     preview = preview_output("\n".join(lines), "d" * 64, 400)
     assert "201: 2026-11-24T21:00 ERROR request 0 refused [5 like this]\n" in preview
     assert "\n601: 2026-11-24T21:00 ERROR request 4 refused\n" in preview
     assert "\n251: ERROR: no port 80\n" in preview
+    assert "\n351: ERROR: no port 81\n" in preview
+    assert "; 4 of 7 with errors or results, 1 of 1 with warnings or mentions of errors:]" in preview
 
 
 @pytest.mark.parametrize(
@@ -223,13 +231,14 @@ def test_of_lines_that_differ_in_numbers_only_the_first_says_how_many_there_are(
         ("WARN retry {n} of shard-{n} trace={hex}", ["WARN clock skew of 4.2 s against ntp.local"]),
         ("ERROR request {hex} refused: no port", ["WARN disk full", "ERROR ledger mismatch, account 17"]),
         ("ERROR job {name} failed: upstream timed out", ["WARN certificate expires", "ERROR disk is full"]),
+        ("WARN [{name}] tide gauge slow id={n}", ["WARN [am-worker] tide gauge replaced, new offset 3 id=7"]),
     ],
 )
 def test_lines_unlike_all_others_are_among_those_shown(repeated: str, odd: list[str]) -> None:
     """Whatever their level, and though ids or names make each of the others another line."""
     lines = [f"12:00:{n % 60:02} INFO request {n} served" for n in range(900)]
     for n in range(100, 800, 15):
-        name = f"{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 15 % 10]}-worker"
+        name = f"{'abcdefghij'[n // 15 % 10]}{'klmnopqrst'[n // 150]}-worker"
         told = repeated.format(n=n, hex=digest_of(f"{n}".encode())[:8], name=name)
         lines[n] = f"12:00:{n % 60:02} {told}"
     for place, line in zip((431, 652), odd, strict=False):
