@@ -315,7 +315,7 @@ def _excerpt(line: str, byte_offset: int) -> str:
 
 
 PAGE_TOKENS = 4_000  # paged recalls matter once recalls are frequent
-_CONTEXT_LINES = 2
+_CONTEXT_LINES = 2  # as long as all matches with them fit the page
 _WIDER_CONTEXTS = (4, 15)  # lines, as long as they fit _WIDE_TOKENS; the last one has all of a small content
 _WIDE_TOKENS = 600
 _FEW_MATCHES = 20  # lines
@@ -359,19 +359,20 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                 if len(entries) != 1 or not entries[0].digest:
                     return await self._covered.recall_entries(entries, handle, args, origins, others)
                 digest = entries[0].digest
-                if others is not None and args.context is None:
-                    args = structs.replace(args, context=_CONTEXT_LINES)
             else:
                 digest, others = await resolver.resolve(handle), None
             entry = await self._contents.entry(digest)
             if entry.kind == "index":
                 return await self._covered.recall_index(entry, args, origins)
-            result = await self._recall_content(digest, args, origins)
+            wider = _WIDER_CONTEXTS if others is None else ()
+            result = await self._recall_content(digest, args, origins, (_CONTEXT_LINES, *wider))
             if others:
                 result = structs.replace(result, model_text=f"{result.model_text.rstrip()}\n{others}")
             return result
 
-    async def _recall_content(self, digest: str, args: RecallArguments, origins: Origins) -> ToolResult:
+    async def _recall_content(
+        self, digest: str, args: RecallArguments, origins: Origins, contexts: Sequence[int]
+    ) -> ToolResult:
         data, entry = await self._contents.get(digest), await self._contents.entry(digest)
         head, name = heading(entry, await origins.of_content(entry)), content_name(entry)
         image = identify_image(data, digest, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
@@ -385,8 +386,9 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         try:
             answer = RecalledText(f"{head} · is empty (0 bytes).")
             if lines:
+                has_numbers = tool_kind(entry.tool) == "search"
                 answer = await select_lines(
-                    _Lines(lines, data, first, part_of, tool_kind(entry.tool) == "search"), head, args
+                    _Lines(lines, data, first, part_of, has_numbers, contexts), head, args
                 )
             if not answer.text:
                 nothing = f"{head} · no line matches {args.missed_pattern}"
@@ -435,7 +437,7 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                     f"nothing for {args.quoted_pattern} {place}",
                 )
             )
-        rows = await self._rows(part_lines, from_line, found, args, lines.has_numbers)
+        rows = await self._rows(part_lines, from_line, found, args, lines)
         page = await Paginator(
             [row.text for row in rows], args.max_tokens or PAGE_TOKENS, self._count_tokens
         ).page_at(1, 0)
@@ -455,20 +457,24 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
 
     async def _rows(
         self,
-        lines: list[str],
+        part: list[str],
         first: int,
         found: Sequence[LineMatch],
         args: RecallArguments,
-        has_numbers: bool,
+        lines: _Lines,
     ) -> list[MatchedLine]:
-        """Return the matching lines with those around them: more than two if that costs little."""
+        """Return the matching lines of a part, with those around them where there is room for all."""
+        context, max_tokens = args.context or 0, args.max_tokens or PAGE_TOKENS
+        rows = await asyncio.to_thread(rows_of, part, first, found, context, lines.has_numbers)
         # What stands beside a line that a search found is elsewhere in its file.
-        context = (0 if has_numbers else _CONTEXT_LINES) if args.context is None else args.context
-        rows = await asyncio.to_thread(rows_of, lines, first, found, context, has_numbers)
-        max_tokens = min(args.max_tokens or _WIDE_TOKENS, _WIDE_TOKENS)
-        can_widen = args.context is None and len(found) <= _FEW_MATCHES and not has_numbers
-        for wider in _WIDER_CONTEXTS if can_widen else ():
-            wide = rows_of(lines, first, found, wider, has_numbers)
+        for wider in lines.contexts if args.context is None and not lines.has_numbers else ():
+            if wider > _CONTEXT_LINES:
+                max_tokens = min(max_tokens, _WIDE_TOKENS)
+                if len(found) > _FEW_MATCHES:
+                    break
+            wide = await asyncio.to_thread(rows_of, part, first, found, wider)
+            if len(wide) > max_tokens:
+                break
             if sum(await self._count_tokens([row.text for row in wide])) > max_tokens:
                 break
             rows = wide
@@ -486,7 +492,7 @@ class _Lines(msgspec.Struct, frozen=True):
     """The lines of a content: of `data`, or from line `first` on those of the file `part_of` in it.
 
     A `first` of 0 is a header above the numbered lines. `has_numbers`: the lines are those of a search, which
-    show where they stand in their files.
+    show where they stand in their files. `contexts`: how many lines to try around matches, fewest first.
     """
 
     lines: list[str]
@@ -494,6 +500,7 @@ class _Lines(msgspec.Struct, frozen=True):
     first: int
     part_of: str
     has_numbers: bool
+    contexts: Sequence[int]
 
     @property
     def last(self) -> int:

@@ -209,6 +209,19 @@ async def test_more_matches_than_can_be_listed_are_followed_too(
     assert body == "399999:x\n400000:x\n"
 
 
+async def test_lines_stand_around_matches_only_where_all_of_these_fit_the_page(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    words = {number: "slow" if number % 12 == 0 else "read" for number in range(600)}
+    lines = [f"{number} gauge of the harbor in the north {word} at once" for number, word in words.items()]
+    digest = await cache.put("\n".join(lines).encode())
+    full = (await recall(tmp_path, cache, digest, pattern="slow", max_tokens=1_000)).model_text
+    assert "Next:" not in full
+    assert full.splitlines()[1:] == [f"{number}:{lines[number - 1]}" for number in range(1, 600, 12)]
+    few = (await recall(tmp_path, cache, digest, pattern="slow", end_line=30)).model_text
+    assert f"2-{lines[1]}" in few.splitlines()
+
+
 async def test_a_match_deep_in_a_long_line_is_returned_with_its_position(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
@@ -222,7 +235,7 @@ async def test_a_match_deep_in_a_long_line_is_returned_with_its_position(
     assert "\n1-short\n" in text
     follow = await recall(tmp_path, cache, digest, start_line=2, start_char=int(match[1]), max_tokens=100)
     assert follow.model_text.partition("\n")[2].startswith(match[2][:200])
-    small = await recall(tmp_path, cache, digest, pattern="zebra", max_tokens=100, start_line=2)
+    small = await recall(tmp_path, cache, digest, pattern="zebra", max_tokens=100, start_line=2, context=1)
     assert "Next: start_line=3." in small.model_text, "not the same line again"
 
 
