@@ -46,7 +46,9 @@ _QUOTED_ESCAPE = re.compile(
     r"|(?<![\w:.\\]\\)[nrt](?=\w)|[bBsSdDwW](?=[+*?/)\]|\\]))"
 )
 _NO_PATH_BEFORE = re.compile(r"(?:(?<=[<)\]}*|^\\])|\$\w+)/")  # in a tag, pattern or glob, behind a variable
+_STRESSED = re.compile(r"/(?<![\w./~-]/)[A-Za-z-]+[,;!?]?/(?![\w./])")  # a word, or a flag, between slashes
 _SED = re.compile(r"\d*s/")  # a substitution, such as 166s/old/new
+_DOUBLE = re.compile(r"(?<!:)//[^/.:]*\Z|-/")  # of a division, a public identifier, or a word cut in two
 _VERSION = re.compile(r"https?/\d(?:\.\d)?", re.IGNORECASE)
 _LEAST_DIGITS = 8  # characters of a name that begins with a digit: not of 3DIGIT
 _ERROR = re.compile(r"[A-Z]\w*(?:Error|Exception)|[A-Z]{1,4}\d{3,5}")
@@ -69,7 +71,8 @@ def count_identifiers(text: str) -> Counter[str]:
 
 def _runs(text: str) -> list[str]:
     text = without_escapes(text)
-    text = _NO_PATH_BEFORE.sub(" ", text) if "/" in text else text
+    if "/" in text:
+        text = _NO_PATH_BEFORE.sub(" ", _STRESSED.sub(" ", text))
     return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
 
 
@@ -134,7 +137,7 @@ def _is_identifier(word: str) -> bool:
 def _is_path(path: str) -> bool:
     """Return True if it has a part that looks like the name of a folder or a file."""
     parts = [part for part in path.split("/") if part]
-    if _SED.match(path) or _VERSION.fullmatch(path):
+    if _SED.match(path) or _VERSION.fullmatch(path) or _DOUBLE.search(path):
         return False
     if path.startswith("//") or max(map(len, parts), default=0) < _LEAST_PART:
         return False

@@ -229,6 +229,9 @@ def test_signs_that_change_directions_are_removed_and_letters_of_any_script_stay
         ("load_items, test_files_g… /srv/app/ma…", ["load_items"]),
         ("sed '166s/validate(x)/pass/; 192s/501/400/; s/re.full/re.match/' HTTP/1.0 3DIGIT", []),
         ("</body></html><br/>", []),
+        ("the /expected/ count, /--/ /-b/ and /goof-ball,/ /use/ /goof-/ball, not /login", ["/login"]),
+        ("cd /srv/ && ls /srv/app/ src//a.py", ["/srv/app", "src//a.py"]),
+        ('y2//400 - self.width//2 "-//W3C//DTD XHTML 1.0 Strict//EN" http://host', ["http://host"]),
         (r"'/\(is\)/d' ${HOME}/foo/bar $TMPDIR/m src/**/test_x.py", ["foo/bar", "test_x.py"]),
     ],
 )
