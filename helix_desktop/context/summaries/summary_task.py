@@ -30,7 +30,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     Section,
 )
-from helix_desktop.domain.files.file_use import file_use, is_todo_tool
+from helix_desktop.domain.files.file_use import file_use, is_todo_tool, tool_kind
 from helix_desktop.domain.identifiers import argument_text
 from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
 from helix_desktop.domain.text_format import utc_day
@@ -115,8 +115,8 @@ def brief_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
 
 
 def short_lines(items: Iterable[LogItem]) -> tuple[TranscriptLine, ...]:
-    """Return these messages in their short form: words verbatim, calls and results in one line each."""
-    return tuple(msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS) for item in items)
+    """Return these messages in their short form: words verbatim, calls in one line each, results in part."""
+    return tuple(map(_short_line, items))
 
 
 def observation_line(observation: Observation) -> TranscriptLine:
@@ -166,6 +166,18 @@ def _folded_line(item: LogItem) -> TranscriptLine:
             return TranscriptLine(f"e{item.seq} assistant: ", text, end, max_chars)
         case _:
             return _item_line(item, _FOLDED)
+
+
+def _short_line(item: LogItem) -> TranscriptLine:
+    """Return what the short form says of a message: of a larger file that was read, what it defines."""
+    line, output = msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS), item.event
+    if not isinstance(output, ToolAnswered) or user_decision(output) or is_todo_tool(output.name):
+        return line
+    if len(output.text) <= _CACHED:
+        return TranscriptLine(line.start, output.text)
+    if tool_kind(output.name) in ("command", "search", "other"):
+        return TranscriptLine(f"{line.start}{_as_data(line.body)}{_FURTHER}", output.text, "", _CACHED)
+    return line
 
 
 def _call_text(call: ToolCall) -> str:

@@ -292,6 +292,28 @@ def test_a_todo_list_stands_with_its_tasks_in_a_record() -> None:
     )
 
 
+def test_a_short_record_says_what_was_found() -> None:
+    """A prepared summary is written from it, and what it can't tell is lost to all later ones."""
+    hits = "9 matching lines\n" + "\n".join(f"{n}: ERROR harbor mail refused id={n}" for n in range(9))
+    source = "def fee(tons, days):\n    return tons * days\n" * 40
+    outputs = (
+        ToolAnswered("c", "run_command", "5 ERROR\n44 WARN", "d" * 64, 9, 9, 9, about="5 ERROR", exit_code=0),
+        ToolAnswered("c", "search_text", hits, "d" * 64, 9, 9, 9, about="9 matching lines"),
+        ToolAnswered("c", "run_command", hits * 9, "d" * 64, 9, 9, 9, about="took 3 s", exit_code=1),
+        ToolAnswered("c", "read_file", "Berths from 8 days on cost more.", "d" * 64, 9, 9, 9, about="Berths"),
+        ToolAnswered("c", "read_file", source, "d" * 64, 9, 9, 9, about="fee"),
+    )
+    items = [LogItem(seq, 0, 1, 1, output, 9, 9) for seq, output in enumerate(outputs, 2)]
+    levels, found, cut, note, read = (line.text for line in short_lines(items))
+    assert levels == "e2 tool run_command  exit 0: 5 ERROR\n| 44 WARN"
+    assert all(line in found for line in hits.splitlines())
+    assert "took 3 s" in cut
+    assert all(line in cut for line in hits.splitlines()[:5])
+    assert len(cut) < 800
+    assert note.endswith("Berths from 8 days on cost more.")
+    assert read == "e6 tool read_file : fee"
+
+
 def test_a_record_names_what_a_cut_edit_defines() -> None:
     """Else an observation could not name the tests that were written; what stood there before is not new."""
     old = "def test_kept():\n" + "    assert level() == 1\n" * 20
