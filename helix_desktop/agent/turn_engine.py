@@ -28,7 +28,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
-from helix_desktop.context.log.file_and_mode_notes import files_note, mode_note
+from helix_desktop.context.log.file_and_mode_notes import SENT_DURING_TURN, files_note, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import hash_layers, next_request_cost
@@ -506,7 +506,7 @@ class TurnEngine:
         if not queued:
             return False
         mode = self._permissions.mode
-        note = await self._note(mode)
+        note = "\n".join(filter(None, (await self._note(mode), SENT_DURING_TURN)))
         note_tokens, *counts = await self._session.counter.count(
             [note, *(message.text for _, message in queued)]
         )
@@ -521,7 +521,7 @@ class TurnEngine:
                 for (seq, message), tokens, attached in zip(queued, counts, attachments, strict=True)
                 if still_queued.get(seq) == message
             ]
-            if note and events:
+            if events:
                 events[0] = msgspec.structs.replace(
                     events[0], note=note, tokens=events[0].tokens + note_tokens
                 )

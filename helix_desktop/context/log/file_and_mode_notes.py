@@ -97,6 +97,9 @@ def _listed(paths: Sequence[str]) -> str:
     return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names
 
 
+SENT_DURING_TURN = "[Sent while you worked: what you were asked before still holds unless this changes it]"
+"""The note on a message that steers a turn: it stands behind an output, and would read as the only task."""
+
 UNKNOWN_MODE = ""
 """The announced mode when the note that announced it left the window."""
 _NOTES: Mapping[PermissionMode, str] = {

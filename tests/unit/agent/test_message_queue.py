@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from helix_desktop.context.log.file_and_mode_notes import SENT_DURING_TURN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, TurnEnded, UserSpoke
@@ -66,7 +67,8 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
     assert [message.role for message in request.messages[-5:]] == [
         *("assistant", "tool", "tool", "user", "user")
     ]
-    assert [message.text for message in request.messages[-2:]] == ["Only the tests.", "And be quick."]
+    texts = [message.text for message in request.messages[-2:]]
+    assert texts == [f"{SENT_DURING_TURN}\n\nOnly the tests.", "And be quick."], "it is said once"
     assert len(rig.events(TurnEnded)) == 2
     assert rig.conversation.session.transcript.messages.turns == 2
     body = json.loads(
