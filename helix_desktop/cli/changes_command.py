@@ -40,6 +40,7 @@ from helix_desktop.words.file_changes import (
     plan_status_text,
     problem_text,
     revert_effect_text,
+    revert_name,
 )
 from helix_desktop.words.translation import Translator, error_text, translate
 
@@ -118,7 +119,7 @@ def _maker(row: RecordedChanges) -> str:
     if row.source == "outside":
         return tr("You or another program")
     if row.source == "revert":
-        return tr("Redo") if row.is_redo else tr("Revert")
+        return revert_name(row.scope, is_redo=row.is_redo)
     return escape_hidden_name(ellipsize(f"{row.tool} {row.target}".strip()))
 
 

@@ -11,6 +11,7 @@ from helix_desktop.domain.file_history.changes import (
     FileState,
     PlannedFile,
     RevertProblem,
+    RevertScope,
     RevertStatus,
     UncoveredReason,
 )
@@ -334,6 +335,14 @@ def problem_text(problem: RevertProblem) -> str:
 
 def plan_status_text(status: RevertStatus) -> str:
     return translate(_STATUSES[status])
+
+
+def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
+    if scope == "hunk":
+        return tr("Redo of a part") if is_redo else tr("Revert of a part")
+    if is_redo:
+        return tr("Redo")
+    return tr("Rewind") if scope == "rewind" else tr("Revert")
 
 
 def revert_effect_text(file: PlannedFile) -> str:

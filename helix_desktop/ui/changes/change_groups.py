@@ -35,7 +35,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts
+from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts, revert_name
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 
@@ -126,14 +126,6 @@ def who_text(capture: RecordedChanges) -> str:
     if capture.others:
         return _during_text((call_title(capture.tool, capture.target), *capture.others))
     return call_verb(capture.tool, "done")
-
-
-def revert_name(scope: RevertScope, *, is_redo: bool) -> str:
-    if scope == "hunk":
-        return tr("Redo of a part") if is_redo else tr("Revert of a part")
-    if is_redo:
-        return tr("Redo")
-    return tr("Rewind") if scope == "rewind" else tr("Revert")
 
 
 def when_text(capture: RecordedChanges, now_ms: int, *, with_time: bool = False) -> str:

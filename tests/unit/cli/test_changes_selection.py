@@ -109,3 +109,16 @@ def test_a_change_that_was_found_after_a_crash_is_listed_as_such() -> None:
     lines = list(changes_lines(CHANGES, (found, step("ab2", 1, "y.txt"))))
     assert [line for line in lines if line.endswith(" · found after a crash")] == [lines[1]]
     assert "aa1" in lines[1]
+
+
+def test_a_revert_of_a_part_and_a_rewind_are_listed_as_that() -> None:
+    """A part was called a revert, as if the whole step was taken back."""
+    revert = step("ee5", 1, "x.txt", "revert")
+    rows = [
+        msgspec.structs.replace(revert, scope="hunk"),
+        msgspec.structs.replace(revert, scope="hunk", is_redo=True),
+        msgspec.structs.replace(revert, scope="rewind"),
+        revert,
+    ]
+    made = [line.split("  ")[2].split(" · ")[0] for line in changes_lines(CHANGES, rows) if "ee5" in line]
+    assert made == ["Revert of a part", "Redo of a part", "Rewind", "Revert"]
