@@ -151,6 +151,19 @@ def test_a_small_window_keeps_what_the_newest_steps_read() -> None:
     assert text not in outputs_sent(simulator)
 
 
+def test_a_large_output_that_the_agent_asked_for_whole_stays_twice_as_long() -> None:
+    """It left two calls after it was read in full, before the answer that it was read for."""
+    simulator = small_window(BALANCED)
+    simulator.send_message("Read it in full, and say how its titles are made.")
+    text = read_text(simulator, "months", 6_000)
+    for number in range(2 * BALANCED.protect_steps - 1):
+        read_text(simulator, f"other{number}", 400)
+    assert text in outputs_sent(simulator)
+    for number in range(4):
+        read_text(simulator, f"more{number}", 400)
+    assert text not in outputs_sent(simulator)
+
+
 def test_what_the_running_turn_recalled_stays_in_it() -> None:
     """In a small window, too, while outputs that are no older leave; the next turn begins without it."""
     simulator = small_window(BALANCED)
