@@ -80,7 +80,7 @@ class WorkingSet(msgspec.Struct, frozen=True):
 
 
 def _asked_whole(transcript: Transcript, policy: ContextPolicy) -> set[int]:
-    """Return the large outputs of the running turn that are sent whole, as the agent asked for all of them.
+    """Return the large outputs of the running turn that are sent whole, as their calls asked for all of them.
 
     Else what it was told to read in full leaves before it has answered, and is recalled at once.
     """
@@ -90,7 +90,7 @@ def _asked_whole(transcript: Transcript, policy: ContextPolicy) -> set[int]:
         if not transcript.turn_open or item.turn <= transcript.complete_turn or item.step < oldest_step:
             break
         event = item.event
-        is_whole = isinstance(event, ToolAnswered) and event.form == "full"
+        is_whole = isinstance(event, ToolAnswered) and event.form == "full" and event.chosen == "rule"
         if is_whole and item.tokens > policy.intake_above > 0 and item.seq not in transcript.superseded:
             asked.add(item.seq)
     return asked

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, Qt, QTimer, Signal
@@ -28,6 +29,7 @@ from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, p
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
+from helix_desktop.ui.rows.list_view import ARRIVAL_S
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.state_words import OUTDATED, STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
@@ -150,8 +152,10 @@ class RequestList(ChoiceList[WindowRow]):
     `is_read_only` nothing in it changes the session: it is a request of the past.
     """
 
-    def __init__(self, keys: PageKeys) -> None:
+    def __init__(self, keys: PageKeys, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds."""
         super().__init__(tr("Next request"))
+        self._clock, self._moved_at = clock, float("-inf")  # another row came under the mouse then
         self.is_read_only, self._keys = False, keys
         self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one
         self._open_groups = set[int]()  # by the event of the first row
@@ -166,7 +170,7 @@ class RequestList(ChoiceList[WindowRow]):
         self.button.left.connect(self._show_button)
         self.entered.connect(self._show_button)
         self.selectionModel().currentChanged.connect(self._show_current)
-        self.clicked.connect(self._click)
+        self.clicked.connect(self._click_by_mouse)
         self.apply_theme()
 
     def show_rows(self, rows: Sequence[WindowRow]) -> None:
@@ -175,6 +179,7 @@ class RequestList(ChoiceList[WindowRow]):
         Without the keyboard no other row becomes current for one that is gone.
         """
         current, place, groups = self.current, self.currentIndex().row(), request_groups(rows)
+        under_mouse = self._key_under_mouse()
         starts = accumulate((len(group.rows) for group in groups), initial=0)
         self.groups = {at: group for at, group in zip(starts, groups, strict=False) if len(group.rows) > 1}
         self.set_rows([row for group in groups for row in group.rows])
@@ -184,6 +189,13 @@ class RequestList(ChoiceList[WindowRow]):
                 index = self.row_model.index(min(place, len(self.rows) - 1))
             self.setCurrentIndex(index)
         self._hide_rows()
+        if self._key_under_mouse() != under_mouse:
+            self._moved_at = self._clock()
+
+    def _key_under_mouse(self) -> tuple[object, ...]:
+        at = self.viewport().mapFromGlobal(QCursor.pos())
+        row = self.row_at(self.indexAt(at)) if self.viewport().rect().contains(at) else None
+        return self.key_of(row) if row is not None else ()
 
     def key_of(self, row: WindowRow) -> tuple[object, ...]:
         """Return what tells a row apart: its event and part, or what is always sent."""
@@ -269,6 +281,10 @@ class RequestList(ChoiceList[WindowRow]):
             self.open_group(start)
         self._show_button()
 
+    def _click_by_mouse(self, index: QModelIndex) -> None:
+        if self._clock() - self._moved_at >= ARRIVAL_S:  # else it was meant for what stood there
+            self._click(index)
+
     def _click(self, index: QModelIndex) -> None:
         """Open or close a group; of a row show its text: the chat stays where the user reads."""
         if index.row() in self.groups:
@@ -347,7 +363,7 @@ class RequestList(ChoiceList[WindowRow]):
             self.viewport().update()
 
     def _open_button_menu(self) -> None:
-        if self._covered >= 0:
+        if self._covered >= 0 and self._clock() - self._moved_at >= ARRIVAL_S:
             row = self.rows[self._covered]
             self._open_menu(row, self.button.mapToGlobal(self.button.rect().bottomLeft()))
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
-from PySide6.QtGui import QContextMenuEvent, QFontMetricsF, QGuiApplication
+from PySide6.QtGui import QContextMenuEvent, QCursor, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 from pytestqt.qtbot import QtBot
@@ -175,6 +175,23 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert not requests.isRowHidden(first + 1), "the keyboard is on what is in sight"
     pane.close_page()
     assert requests.isRowHidden(second + 1), "another session has groups of its own"
+
+
+def test_a_row_that_comes_under_a_resting_mouse_takes_no_click_at_once(pane: Inspector) -> None:
+    """A compaction moved the rows below the mouse: its click opened another one, with Undo in its menu."""
+    now, requests = [10.0], pane.requests
+    requests._clock = lambda: now[0]
+    turns = [row for row in requests.rows if row.question]
+    first, second = sorted({row.question for row in turns})[:2]
+    QCursor.setPos(requests.viewport().mapToGlobal(requests.visualRect(requests.row_model.index(0)).center()))
+    requests.show_rows([row for row in turns if row.question == first])
+    requests.show_rows([row for row in turns if row.question == second])
+    place = requests.visualRect(requests.row_model.index(0)).center()
+    QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert requests.closed_group(0) is not None
+    now[0] += 1
+    QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert requests.closed_group(0) is None
 
 
 def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
