@@ -57,8 +57,8 @@ class WorkingSet(msgspec.Struct, frozen=True):
         if gauge.window < REFERENCE_WINDOW and not _is_placed_at_once(policy):
             seqs = seqs | transcript.named_by_user
         newest = _newest_of(seqs, transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
-        if asked_whole := _asked_whole(transcript, policy):
-            seqs, newest = seqs | {seq: seq for seq in asked_whole}, newest | asked_whole
+        if whole := _whole_on_request(transcript, policy):
+            seqs, newest = seqs | {seq: seq for seq in whole}, newest | whole
         with_never_cached = {**seqs, **{seq: seq for seq in never_cached}} if never_cached else seqs
         return cls(with_never_cached, newest, never_cached)
 
@@ -79,12 +79,12 @@ class WorkingSet(msgspec.Struct, frozen=True):
         return by_age if by_distance is None else min(by_age, max(by_distance, item.step + least_steps))
 
 
-def _asked_whole(transcript: Transcript, policy: ContextPolicy) -> set[int]:
+def _whole_on_request(transcript: Transcript, policy: ContextPolicy) -> set[int]:
     """Return the large outputs of the running turn that are sent whole, as their calls asked for all of them.
 
-    Else what it was told to read in full leaves before it has answered, and is recalled at once.
+    Else what is read in full for an answer leaves before it, and is recalled at once.
     """
-    asked = set[int]()
+    whole = set[int]()
     oldest_step = transcript.messages.steps - _IN_WORK_FACTOR * policy.protect_steps
     for item in reversed(transcript.messages.items):
         if not transcript.turn_open or item.turn <= transcript.complete_turn or item.step < oldest_step:
@@ -92,8 +92,8 @@ def _asked_whole(transcript: Transcript, policy: ContextPolicy) -> set[int]:
         event = item.event
         is_whole = isinstance(event, ToolAnswered) and event.form == "full" and event.chosen == "rule"
         if is_whole and item.tokens > policy.intake_above > 0 and item.seq not in transcript.superseded:
-            asked.add(item.seq)
-    return asked
+            whole.add(item.seq)
+    return whole
 
 
 def _newest_of(seqs: Iterable[int], transcript: Transcript, max_tokens: float) -> set[int]:
@@ -137,9 +137,9 @@ def sweep_candidates(
     first, at least two calls; more in a small window, see `_fresh_outputs` and `_named_files`; arguments have
     their own number of steps. What is superseded is not protected but by these two calls. What the running
     turn works on is protected twice as long: by age alone the newest of it, up to twice `protect_tokens`
-    together, 3,000 at least, and what is larger than that as the agent asked for all of it; a file also
-    `fold_after_steps` calls from each edit on, what the turn recalled,
-    or the user named for it in a small window, until its end. Of the last two turns only what is superseded
+    together, 3,000 at least, and large outputs that their calls asked for as a whole; a file also
+    `fold_after_steps` calls from each edit on, what the turn recalled, or the user named for it in a small
+    window, until its end. Of the last two turns only what is superseded
     is a candidate in a small context; see `whole_from`. Never candidates: what the user pinned, the newest
     copy of often recalled content, and user messages, whose images have a sweep of their own. Swept is a
     state: a marker is never a candidate again (invariant 5).

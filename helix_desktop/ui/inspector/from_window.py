@@ -135,7 +135,7 @@ def inspector_state(
     """
     room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
     rows = tuple(
-        replace(row, room_left=room)
+        replace(row, has_room=False)
         if row.whole - row.tokens > room and not sweep_of_one(transcript, row.seq)
         else row
         for row in window_rows(items, round(fresh / gauge.ratio))

@@ -85,11 +85,11 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context. `room_left` is what is left until compaction, if all of the row needs more.
+    that isn't in the context. Without `has_room`, all of it doesn't fit before the next compaction.
     """
 
     resent: int = 0
-    room_left: int | None = None
+    has_room: bool = True
     is_heading: bool = False
 
     @property
@@ -131,7 +131,7 @@ class WindowRow(WindowItem, frozen=True):
         return next((action for action in self.actions if action in ("include", "send_full", "undo")), None)
 
     def can_act(self, action: RowAction) -> bool:
-        return action != "send_full" or self.room_left is None
+        return action != "send_full" or self.has_room
 
     @property
     def is_summary(self) -> bool:
@@ -188,10 +188,7 @@ class WindowRow(WindowItem, frozen=True):
         """Return what its state means where that is unusual."""
         outdated = explain_outdated() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
-        room = ""
-        if self.room_left is not None:
-            tokens = format_tokens(self.room_left)
-            room = tr("All of it doesn't fit now: {tokens} are left until compaction.", tokens=tokens)
+        room = "" if self.has_room else tr("All of it doesn't fit before the next compaction.")
         return "\n".join(filter(None, (explained, outdated, room)))
 
     @property

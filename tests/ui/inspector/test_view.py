@@ -366,9 +366,9 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     output = find_button(pane, "open_output")
     assert intents_of(pane, output.click) == [ActOnRow("open", marker)]
     assert intents_of(pane, lambda: find_button(pane, "way_back").click()) == [ActOnRow("send_full", marker)]
-    pane.show_page(marker.label, "[CACHED]", replace(marker, room_left=12_300))
+    pane.show_page(marker.label, "[CACHED]", replace(marker, has_room=False))
     assert not find_button(pane, "way_back").isEnabled()
-    reason = "All of it doesn't fit now: 12.3k are left until compaction."
+    reason = "All of it doesn't fit before the next compaction."
     assert any(reason in it.text() for it in pane.findChildren(QLabel))
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)
