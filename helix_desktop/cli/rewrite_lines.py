@@ -215,8 +215,8 @@ def _noted_line(fold: FoldMade) -> str:
         case "truncate":
             return tr.plural(
                 fold.steps,
-                "compacted (to make room for the answer): %n step, {saved} tokens saved",
-                "compacted (to make room for the answer): %n steps, {saved} tokens saved",
+                "compacted (to make room): %n step, {saved} tokens saved",
+                "compacted (to make room): %n steps, {saved} tokens saved",
                 saved=fold.saved,
             )
     return tr.plural(

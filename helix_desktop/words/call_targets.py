@@ -83,6 +83,8 @@ def shown_target(tool: str, target: str) -> str:
             is_command = tool_kind(name) == "command"
             words = tr("the output of {command}", command=content) if is_command else ""
             content = words or tr("cached {content}", content=content)
+        else:
+            content = tr("from cache: {content}", content=content)
         part = _PART.sub(r"\1", _MATCHES.sub(r"\1", _with_pattern(content)))
         return _ONE_LINE.sub(lambda found: tr(" · line {number}", number=found[1]), part)
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
@@ -105,12 +107,12 @@ def _with_pattern(target: str) -> str:
 
 
 def given_text(tool: str, target: str) -> str:
-    """Return what a call was given at length: `Text of src/app.py`, `Command python -c`."""
+    """Return what a call was given at length: `Input of src/app.py`, `Command python -c`."""
     if not target or target == tool:
-        return tr("Text of {call}", call=display_name(tool))
+        return tr("Input of {call}", call=display_name(tool))
     if tool_kind(tool) == "command":
         return tr("Command {command}", command=target_title(target))
-    return tr("Text of {call}", call=target_title(target))
+    return tr("Input of {call}", call=target_title(target))
 
 
 def target_title(target: str) -> str:

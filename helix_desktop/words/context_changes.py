@@ -46,14 +46,14 @@ _NAME_CAP = 60  # characters of an output's name
 
 
 def swept_contents_text(outputs: int, calls: int, image_messages: int) -> str:
-    """Return what was cached: outputs, what some calls were given, the images of some messages."""
+    """Return what was cached: outputs, inputs of calls, the images of some messages."""
     if not (calls or image_messages):
         return tr.plural(outputs, "Cached %n output", "Cached %n outputs")
     contents = []
     if outputs:
         contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
-        contents.append(tr.plural(calls, "%n text the agent wrote", "%n texts the agent wrote"))
+        contents.append(tr.plural(calls, "%n input", "%n inputs"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     return tr("Cached {contents}", contents=tuple(contents))
@@ -143,20 +143,20 @@ def _output_name(seq: int, transcript: Transcript) -> str:
     return ellipsize(output_title(item.event), _NAME_CAP)
 
 
-_TOO_LARGE = text("to make room for the answer")
-_MANUAL, _EARLY = text("by you"), text("to save tokens")
+_MANUAL, _ROOM, _EARLY = text("by you"), text("to make room"), text("to save tokens")
 
 
 def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
-    """Return what started a handover; `threshold` is what the policy said, 0: not known."""
+    """Return what started a handover; `threshold` is what the policy said, 0: not to be said."""
     match trigger:
         case HandoverTrigger.MANUAL:
             return translate(_MANUAL)
         case HandoverTrigger.OVERFLOW:
-            return translate(_TOO_LARGE)
+            return translate(_ROOM)
         case HandoverTrigger.CONTINUED:
             return tr("start of this session")
-    return _fill_text(limit_text(trigger, threshold)) if threshold else tr("automatic")
+    share = limit_text(trigger, threshold) if threshold else ""
+    return tr("context reached {share}", share=share) if share else translate(_ROOM)
 
 
 def limit_text(trigger: HandoverTrigger, limit: float) -> str:
@@ -167,13 +167,9 @@ def limit_text(trigger: HandoverTrigger, limit: float) -> str:
     return tr("{number} {unit}", number=format_integer(int(limit)), unit=translate(field.unit))
 
 
-def _fill_text(share: str) -> str:
-    return tr("context reached {share}", share=share)
-
-
 def reasons_text(reasons: Iterable[str]) -> str:
     """Return the most pressing reason of several changes."""
-    full, usual = translate(_TOO_LARGE), translate(_EARLY)
+    full, usual = translate(_ROOM), translate(_EARLY)
     known = sorted(filter(None, reasons), key=lambda reason: (reason != full, reason == usual))
     return next(iter(known), "")
 
@@ -193,7 +189,7 @@ def divider_change_text(
             items = map(transcript.messages.item, event.swept)
             if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
                 return tr("outputs cached")
-            return tr("texts cached")
+            return tr("inputs cached")
         case _:
             return summary_title(event, transcript)
 
@@ -215,21 +211,20 @@ def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
     if is_by_user(event):
         return translate(_MANUAL)
     match event:
-        case HandoverMade(trigger=trigger, threshold=threshold):
-            return trigger_text(trigger, threshold)
+        case HandoverMade(trigger=trigger):
+            return trigger_text(trigger, 0)
         case (
             SweepMade(reason=SweepReason.OVERFLOW)
             | ObservationsPlaced(reason=PlacementReason.OVERFLOW)
             | FoldMade(how="truncate")
         ):
-            return translate(_TOO_LARGE)
+            return translate(_ROOM)
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("provider refused the images")
         case SweepMade(reason=reason) if reason in ATTACHED_SWEEP_REASONS:
             return tr("with a compaction")
         case SweepMade() | FoldMade() | ObservationsPlaced():
-            share = event.averted_handover_at
-            return _fill_text(format_percent(share)) if share else translate(_EARLY)
+            return translate(_ROOM if event.averted_handover_at else _EARLY)
     return ""
 
 

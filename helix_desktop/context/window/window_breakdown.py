@@ -340,7 +340,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             if has_words:
                 name = _plain(response.text)
             elif targets := _short(", ".join(map(one_line, filter(None, cached)))):
-                name = text("Text of {call}", call=targets)
+                name = text("Input of {call}", call=targets)
             state: WindowItemState = "arguments_cached" if swept else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)

@@ -668,8 +668,10 @@ _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 _SHORTEST_LINE = 4.0  # pixels between two phases
 
 
-def running_text() -> str:
-    return tr("Summarizing older messages for the next compaction")
+def running_text(what: Attempt) -> str:
+    if what == "observations":
+        return tr("Summarizing older messages ahead, so the next compaction needs no wait")
+    return tr("Summarizing older messages")
 
 
 def phase_text(phase: Phase) -> str:
@@ -705,7 +707,7 @@ class RunningCard(TimelineRow, frozen=True):
         return "live"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        tip, title = tr("Stop without changing anything"), running_text()
+        tip, title = tr("Stop without changing anything"), running_text(self.what)
         stop = push_button("stop", CancelCompaction(), tr("Stop"), tip=tip)
         tail = self.text[-_TAIL_CHARS:]
         if len(self.text) > _TAIL_CHARS:

@@ -109,7 +109,7 @@ class BackgroundJobs:
         rows = []
         for what, progress in self._compactions.items():
             if progress.phase != "idle":
-                words = " · ".join(filter(None, (running_text(), _estimate_of(progress))))
+                words = " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
                 why = tr("A model summarizes older messages for a compaction. Stop changes nothing.")
                 stop_it = JobAction("stop", stops[what], why)
                 rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
@@ -199,8 +199,8 @@ class SessionJobs(QObject):
         elif work.action is None:
             composer.show_work(work.text, tr("Choosing what to send…"))
         else:
-            words = work.text, running_text(), tr("Summarizing older messages"), tr("Summarizing…")
-            composer.show_work(*words, why=work.action.effect, end=work.action.run)
+            shorter = work.text.partition(" · ")[0], running_text("handover"), tr("Summarizing…")
+            composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)
 
     def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:
         if isinstance(event, ObservationsMade) or checkpoint_in(event) is not None:

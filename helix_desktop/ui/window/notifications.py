@@ -196,7 +196,7 @@ class NotificationController(QObject):
                 if phase != "idle":
                     self._started_s.setdefault(key, self._clock())
                 elif self._is_over(key):
-                    title = f"{running_text()} · {self._title(workspace, session_id)}"
+                    title = f"{running_text(what)} · {self._title(workspace, session_id)}"
                     self._notify("job", workspace, session_id, tr("A background job has ended"), title)
 
     @staticmethod

@@ -335,7 +335,7 @@ def test_observations_are_undone_at_their_placement(
         assert intents == [Redo((9,)) if button == "redo" else Undo((9,))]
     averted = ObservationsPlaced(5, PlacementReason.THRESHOLD, 0, 0.38, averted_handover_at=0.85)
     pane.set_state(TimelineState((PlacedCard(9, NOW_MS, observations_card(5), averted, **sizes),)))
-    assert card(pane, 9).accessible_name.endswith(" · context reached 85 %"), "and no handover follows"
+    assert card(pane, 9).accessible_name.endswith(" · to make room"), "and no handover follows"
 
 
 def test_what_the_user_did_is_taken_back_where_it_still_holds() -> None:

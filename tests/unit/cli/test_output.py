@@ -128,7 +128,7 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
     [
         (
             SweepReason.OVERFLOW,
-            "[cached (to make room for the answer): content of 2 messages, 4,354 tokens saved]\n",
+            "[cached (to make room): content of 2 messages, 4,354 tokens saved]\n",
         ),
         (SweepReason.COLD, ""),
     ],

@@ -143,20 +143,23 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
         ("e12", "earlier messages"),
         ("e12-e31, 'tide'", "earlier messages for 'tide'"),
         ("0a9443523603 e4-e9", "earlier messages"),
-        ("read_file e12.txt", "e12.txt"),
+        ("read_file e12.txt", "from cache: e12.txt"),
         ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "cached a.log for '^a|b' · 2 lines"),
         ('read_file a.log · nothing for "it\'s" in lines 1-90', 'cached a.log for "it\'s" · nothing'),
         (
             "read_file a.log · 2 lines for 'a pattern that was cut …",
             "cached a.log for 'a pattern that was cut … · 2 lines",
         ),
-        ('read_file a.log · lines 50-50 of 90, "ok"', "a.log · line 50"),
-        ("read_file a.py:20-90 · lines 20-28 of 20-90, run, stop", "a.py · lines 20-28"),  # of older versions
-        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "a.py · lines 20-28"),
-        ('run_command make · lines 1-9 of 1,200, "ok"', "make · lines 1-9"),
-        ("mcp__hub__find x, lines 3-9", "mcp__hub__find x, lines 3-9"),
-        ("index.html", "index.html"),
-        ("e2e/test_cli.py", "e2e/test_cli.py"),
+        ('read_file a.log · lines 50-50 of 90, "ok"', "from cache: a.log · line 50"),
+        (
+            "read_file a.py:20-90 · lines 20-28 of 20-90, run, stop",
+            "from cache: a.py · lines 20-28",
+        ),  # of older versions
+        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "from cache: a.py · lines 20-28"),
+        ('run_command make · lines 1-9 of 1,200, "ok"', "from cache: make · lines 1-9"),
+        ("mcp__hub__find x, lines 3-9", "from cache: mcp__hub__find x, lines 3-9"),
+        ("index.html", "from cache: index.html"),
+        ("e2e/test_cli.py", "from cache: e2e/test_cli.py"),
     ],
 )
 def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
@@ -168,9 +171,9 @@ def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, word
     ("about", "words"),
     [
         ("2 lines for '^a|b', \"a = 1\"", "Searched cached a.log for '^a|b' · 2 lines"),
-        ("lines 20-28 of 90, run, stop", "Recalled a.log · lines 20-28"),
-        ('lines 20-20 of 90, "ok"', "Recalled a.log · line 20"),
-        ("", "Recalled a.log"),
+        ("lines 20-28 of 90, run, stop", "Recalled from cache: a.log · lines 20-28"),
+        ('lines 20-20 of 90, "ok"', "Recalled from cache: a.log · line 20"),
+        ("", "Recalled from cache: a.log"),
     ],
 )
 def test_a_recall_of_a_pattern_is_a_search_and_one_of_lines_names_them(about: str, words: str) -> None:
@@ -332,8 +335,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     ("outputs", "calls", "image_messages", "text"),
     [
         (1_200, 0, 0, "Cached 1,200 outputs"),
-        (0, 1, 0, "Cached 1 text the agent wrote"),
-        (3, 2, 1, "Cached 3 outputs, 2 texts the agent wrote and images of 1 message"),
+        (0, 1, 0, "Cached 1 input"),
+        (3, 2, 1, "Cached 3 outputs, 2 inputs and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
@@ -557,8 +560,8 @@ def test_later_instructions_are_named_by_what_became_of_them(
 
 def test_what_saves_tokens_is_no_reason_beside_another_one() -> None:
     assert reasons_text(["to save tokens", "", "by you"]) == "by you"
-    assert reasons_text(["to save tokens", "to make room for the answer"]) == "to make room for the answer"
-    assert reasons_text(["by you", "to make room for the answer"]) == "to make room for the answer"
+    assert reasons_text(["to save tokens", "to make room"]) == "to make room"
+    assert reasons_text(["by you", "to make room"]) == "to make room"
     assert reasons_text(["", "to save tokens"]) == "to save tokens"
 
 
@@ -570,18 +573,18 @@ NOTED = FoldMade(2, 9, "", 20, "", 1, 2, 900)
     ("event", "text"),
     [
         (FACTS, "to save tokens"),
-        (replace(FACTS, averted_handover_at=0.85), "context reached 85 %"),
+        (replace(FACTS, averted_handover_at=0.85), "to make room"),
         (NOTED, "to save tokens"),
-        (replace(NOTED, averted_handover_at=0.83), "context reached 83 %"),
+        (replace(NOTED, averted_handover_at=0.83), "to make room"),
         *(
             (SweepMade((3,), 900, reason, averted_handover_at=0.83), text)
             for reason, text in (
                 (SweepReason.MANUAL, "by you"),
-                (SweepReason.OVERFLOW, "to make room for the answer"),
+                (SweepReason.OVERFLOW, "to make room"),
                 (SweepReason.REFUSED, "provider refused the images"),
                 (SweepReason.HANDOVER, "with a compaction"),
-                (SweepReason.COLD, "context reached 83 %"),
-                (SweepReason.BATCH, "context reached 83 %"),
+                (SweepReason.COLD, "to make room"),
+                (SweepReason.BATCH, "to make room"),
             )
         ),
     ],

@@ -254,12 +254,12 @@ def output_form_text(row: ToolRow) -> str:
         return ""
     if whole := row.answer.full_tokens:
         part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-        return tr("{part} of {whole} tokens in context", part=part, whole=tokens)
+        return tr("Large output: {part} of {whole} tokens in context", part=part, whole=tokens)
     return translate(STATE_WORDS["in_part"].label)
 
 
 def cached_arguments_text() -> str:
-    return tr("Text cached", "of a call: what it was given at length, not its result")
+    return tr("Input cached", "of a call, not its output")
 
 
 def removed_state_text() -> str:

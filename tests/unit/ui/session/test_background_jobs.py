@@ -63,16 +63,13 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     background = BackgroundJobs()
     background.apply(CompactionProgress("summarize", "", CostEstimate(312_000, 0.94, 3)))
     (job,) = lines(background)
-    assert (
-        job.text
-        == "Summarizing older messages for the next compaction · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
-    )
+    assert job.text == "Summarizing older messages · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     background.apply(CompactionProgress("idle"))
     background.apply(ObservationProgress("summarize", estimate=CostEstimate(1_000)))
     (job,) = lines(background)
-    assert job.text == "Summarizing older messages for the next compaction"
+    assert job.text == "Summarizing older messages ahead, so the next compaction needs no wait"
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:

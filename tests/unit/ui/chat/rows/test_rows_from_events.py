@@ -404,7 +404,7 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "outputs cached · to make room for the answer · with 2 messages that you had restored"
+    words = "outputs cached · to make room · with 2 messages that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
     assert last.endswith(" · with 2 messages that you had restored")
