@@ -136,7 +136,7 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
     send(user, "Read all parts", messages=6)
     send(user, "Good", messages=8)
     user.see("list item", "Divider: Context: ")
-    user.see("list item", " · 6 cached", inside="Next request")
+    user.see("list item", " · 6 cached", inside="In the next request")
     stored = {entry["target"]: entry for entry in command(user, "cache", "list")}
     assert set(stored) == {*FILES}
     (sweep,) = command(user, "timeline")[0]["events"]
@@ -223,12 +223,12 @@ def change_the_policy(user: DesktopUser) -> None:
 
 
 def exclude_a_row(user: DesktopUser) -> None:
-    user.click("list item", "Now the report", inside="Next request")
+    user.click("list item", "Now the report", inside="In the next request")
     user.keys("Down", "x")
     user.click("push button", "Leave out", inside="out of the requests?")
-    user.see("list item", "Left out", inside="Next request")
+    user.see("list item", "Left out", inside="In the next request")
     user.keys("Left")
-    user.see("list item", "Now the report · 2 parts", inside="Next request")
+    user.see("list item", "Now the report · 2 parts", inside="In the next request")
 
 
 def test_a_user_finds_everything_as_it_was(user: DesktopUser) -> None:

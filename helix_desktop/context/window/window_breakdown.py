@@ -336,7 +336,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
             cached_ids = {call.call_id for call in response.short} if swept else set[str]()
             cached = [call_target(call.arguments) for call in response.calls if call.id in cached_ids]
-            name = text.plural(len(response.calls), "%n tool call", "%n tool calls")
+            name = text.plural(len(response.calls), "Agent: %n tool call", "Agent: %n tool calls")
             if has_words:
                 name = _plain(response.text)
             elif targets := _short(", ".join(map(one_line, filter(None, cached)))):

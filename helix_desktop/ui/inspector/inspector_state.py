@@ -98,8 +98,8 @@ class WindowRow(WindowItem, frozen=True):
         if self.turn and self.seq == self.question:
             number = format_integer(self.turn)
             if self.is_heading:  # its beginning is compacted
-                return tr("Rest of {number}. {question}", number=number, question=self.name)
-            return tr("{number}. {question}", number=number, question=self.name)
+                return tr("Rest of turn {number} · {question}", number=number, question=self.name)
+            return tr("Turn {number} · {question}", number=number, question=self.name)
         if self.tool:
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):

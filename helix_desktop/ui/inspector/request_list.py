@@ -154,7 +154,7 @@ class RequestList(ChoiceList[WindowRow]):
 
     def __init__(self, keys: PageKeys, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` gives seconds."""
-        super().__init__(tr("Next request"))
+        super().__init__(tr("In the next request"))
         self._clock, self._moved_at = clock, float("-inf")  # another row came under the mouse then
         self.is_read_only, self._keys = False, keys
         self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one

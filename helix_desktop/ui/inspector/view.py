@@ -38,6 +38,7 @@ from helix_desktop.ui.design.layout import (
     row,
 )
 from helix_desktop.ui.design.mirror import mirrored_x, set_margins
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.inspector_state import (
@@ -51,7 +52,7 @@ from helix_desktop.ui.inspector.inspector_state import (
     WindowRow,
 )
 from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, action_text
-from helix_desktop.ui.kit.boxes import Dot, Pen
+from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
@@ -60,9 +61,9 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
 
-_HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 6, 16, 12)
+_HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 8, 16, 8)
 _MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
-_INSIDE_MARGINS = (16, 6, 16, 0)
+_INSIDE_MARGINS = (16, 0, 16, 12)
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
 
@@ -71,6 +72,7 @@ class ShowCacheUses(Intent, frozen=True):
 
 
 _BAR, _OVER = 8.0, 4.0  # height of the bar, and how far ticks stand out of it, in pixels
+_LABEL_PX = 13  # height of the tick's label below it
 _SEGMENT_GAP = 1.5  # between two segments
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
 
@@ -88,8 +90,12 @@ class ContextBar(Themed, QWidget):
         self._segments: tuple[Segment, ...] = ()
         self._window, self._used, self._scale = 1, 0, 1.0
         self._threshold = 0.0
-        self.setFixedHeight(int(_BAR + 2 * _OVER))
         self.setMouseTracking(True)
+        self.apply_theme()
+
+    def apply_theme(self) -> None:
+        super().apply_theme()
+        self.setFixedHeight(int(_BAR + 2 * _OVER) + scaled(_LABEL_PX))
 
     def show_window(self, segments: Sequence[Segment], used: int, window_size: int, threshold: float) -> None:
         """Show other segments; `window_size` in tokens, of which the provider counts `used`.
@@ -160,9 +166,12 @@ class ContextBar(Themed, QWidget):
         pen.fill(over, "surface/45")
         pen.qt.fillRect(over, QBrush(pen.color("error"), Qt.BrushStyle.BDiagPattern))
         pen.qt.setClipping(False)
-        bottom = self.height() - 1.0
+        bottom = _BAR + 2 * _OVER - 1
         if self._threshold:
             x = edge * self._threshold
+            label = Text(format_whole_percent(self._threshold), 10, "muted")
+            left = min(max(0.0, x - label.width() / 2), self.width() - label.width())
+            pen.write(label, left, QRectF(0, bottom + 1, self.width(), self.height() - bottom - 1))
             _draw_lines(pen, "side", 4, QLineF(x, 0.5, x, bottom + 0.5))
             _draw_lines(pen, "text", 2, QLineF(x, 1, x, bottom))
         if self._used > self._window:
@@ -520,7 +529,7 @@ class Inspector(Themed, QWidget):
         self._inside = _BreakdownArea(inside)
         self._lazy_breakdown = LazyPage(lambda: Breakdown(inside))
         self._lazy_breakdown.when_built(self._add_breakdown)
-        self.details = DisclosureHead(tr("Breakdown"), "", "muted")
+        self.details = DisclosureHead(tr("Breakdown by kind"), "", "muted")
         self.details.setObjectName("details")
         self.details.toggled.connect(self._show_details)
         self._inside.hide()
@@ -537,7 +546,7 @@ class Inspector(Themed, QWidget):
         bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
         details = row(self.details, margins=_DETAILS_MARGINS)
-        return pane(column(head, self._scroll, line(), self._inside, details, gap=0, stretch=1))
+        return pane(column(head, self._scroll, line(), details, self._inside, gap=0, stretch=1))
 
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
@@ -556,7 +565,7 @@ class Inspector(Themed, QWidget):
         self._past_text.setText(state.past)
         self._past_figures.setText(state.past_figures)
         show_text(self._past_note, state.past_note)
-        self._request_title.set_text(tr("Request") if state.past else tr("Next request"))
+        self._request_title.set_text(tr("In this request") if state.past else tr("In the next request"))
         self.requests.is_read_only = bool(state.past)
 
     def _total(self) -> QWidget:
@@ -573,7 +582,7 @@ class Inspector(Themed, QWidget):
         show_request = PushButton(tr("Show text"), "link", name="show_request")
         show_request.setAccessibleName(tr("Show the next request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
-        self._request_title = TextLine(tr("Next request"), 13, 600)
+        self._request_title = TextLine(tr("In the next request"), 13, 600)
         title = row(self._request_title, None, show_request, margins=_SIDES)
         self.count = SelectableText("", 12, "muted")
         return pane(column(title, self.requests, row(self.count, margins=_SIDES), gap=4))

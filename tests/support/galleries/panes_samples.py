@@ -455,7 +455,7 @@ _WINDOW_ROWS: tuple[tuple[WindowItemKind, str, WindowItemState, str], ...] = (
     ("output", "run_command pytest -q tests/test_stream.py", "full", "Turn 4, request 7"),
     ("output", "list_directory .", "full", "Turn 4, request 8"),
     ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "Requested by the agent"),
-    ("assistant", "1 tool call", "arguments_cached", "Turn 5, request 2"),
+    ("assistant", "Agent: 1 tool call", "arguments_cached", "Turn 5, request 2"),
     ("pinned", "read_file docs/DESIGN.md", "pinned", "Pinned by you"),
     (
         "output",

@@ -106,12 +106,17 @@ def test_a_call_is_cut_between_words_where_its_end_has_room(qapp: QApplication) 
 
 
 def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
-    """With a tooltip and an accessible text; without compaction there is none."""
+    """With its label below, a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
     assert pane.bar.tooltip_at(width * 0.85 + 2) == "Compacts at 85 %"
     assert "Compacts at 85 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
+    labelled = pane.bar.grab().toImage()
     pane.set_state(replace(inspector_state(), is_managed=False))
+    plain = pane.bar.grab().toImage()
+    columns, rows = range(labelled.width()), range(17, labelled.height())
+    changed = [x for x in columns if any(labelled.pixel(x, y) != plain.pixel(x, y) for y in rows)]
+    assert changed[0] < width * 0.85 < changed[-1]
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
     assert "Compacts at" not in pane.bar.accessibleName()
 

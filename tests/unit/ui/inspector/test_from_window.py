@@ -211,7 +211,7 @@ def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     items = break_down_window(window, simulator.transcript, simulator.frame)
     rows = window_rows(items)
-    assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "1 tool call"]
+    assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Agent: 1 tool call"]
 
 
 def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
