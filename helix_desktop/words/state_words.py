@@ -12,8 +12,7 @@ from helix_desktop.words.translation import Translator, current_language
 tr = Translator("Context")
 text = TextContext("Context")
 
-_IN_CONTEXT, _COMPACTED, _UNDO = text("In context"), text("Compacted"), text("Undo")
-_REPLACED = text("Replaced by a summary. The agent can recall it.")
+_IN_CONTEXT, _UNDO = text("In context"), text("Undo")
 OUTDATED = text("File changed")
 
 
@@ -21,54 +20,45 @@ class StateWords(NamedTuple):
     """The words of a state: the name of it, what it means, the verb that reverses it, if anything can.
 
     What stands in its place, where a compaction has several forms, is in the meaning, never another state.
+    `color` is the token of the dot that stands for it in the window.
     """
 
     label: TranslatableText
     tooltip: TranslatableText
     verb: str = ""
+    color: str = ""
 
 
+_COMPACTED = StateWords(
+    text("Compacted"), text("Replaced by a summary. The agent can recall it."), _UNDO, "seg_handover"
+)
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
-    "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it.")),
+    "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it."), color="seg_turn"),
     "in_part": StateWords(
-        text("Partly in context"), text("The model sees a part of it; the rest can be recalled.")
+        text("Partly in context"),
+        text("The model sees a part of it; the rest can be recalled."),
+        color="seg_turn",
     ),
     "pinned": StateWords(
-        _IN_CONTEXT,
-        text("Pinned: it always stays in the context."),
-        text("Unpin"),
+        _IN_CONTEXT, text("Pinned: it always stays in the context."), text("Unpin"), "seg_turn"
     ),
     "cached": StateWords(
         text("Cached"),
         text("Stored, one line in its place. The agent can recall it."),
         text("Undo caching"),
+        "seg_output",
     ),
-    "folded": StateWords(
-        _COMPACTED,
-        _REPLACED,
-        _UNDO,
-    ),
-    "observed": StateWords(
-        _COMPACTED,
-        _REPLACED,
-        _UNDO,
-    ),
-    "handed_over": StateWords(
-        _COMPACTED,
-        _REPLACED,
-        _UNDO,
-    ),
-    "truncated": StateWords(
-        _COMPACTED,
-        _REPLACED,
-        _UNDO,
-    ),
+    "folded": _COMPACTED,
+    "observed": _COMPACTED,
+    "handed_over": _COMPACTED,
+    "truncated": _COMPACTED,
     "excluded": StateWords(text("Left out"), text("Left out by you. The agent can recall it."), _UNDO),
 }
-"""The one place of these words: chat, panel, timeline, cache and command line show them."""
+"""The one place of these words and colors: chat, panel, timeline, cache and command line show them."""
 REPEATED = StateWords(
     _IN_CONTEXT,
     text("One line in its place; the same content is in the context elsewhere."),
+    color="seg_turn",
 )
 """Of an output that is cached where it was, and in the context elsewhere."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import ceil
 from typing import Literal, TypeAlias
 
-from PySide6.QtCore import QCoreApplication, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QCoreApplication, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -35,6 +35,7 @@ tr = Translator("Controls")
 
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
+_DOT_PX, PILL_DOT_ROOM = 6, 10  # of the dot before a pill's text, and with the gap behind it
 
 
 def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
@@ -47,14 +48,26 @@ def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
 
 
 def paint_pill(
-    painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
+    painter: QPainter,
+    rect: QRectF,
+    text: str,
+    colors: tuple[str, str, str],
+    font: QFont,
+    left: float = 8,
+    dot: str = "",
 ) -> None:
-    """Paint a filled capsule with `text`, beginning `left` pixels from its beginning."""
+    """Paint a filled capsule with `text`, `left` pixels from its beginning, behind a dot of a color."""
     color, fill, outline = colors
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(outline), 1))
     painter.setBrush(QColor(fill))
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
+    if dot:
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(dot))
+        middle = QPointF(rect.left() + left + _DOT_PX / 2, rect.center().y())
+        painter.drawEllipse(middle, _DOT_PX / 2, _DOT_PX / 2)
+        left += PILL_DOT_ROOM
     painter.setFont(font)
     painter.setPen(QColor(color))
     at_begin = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft

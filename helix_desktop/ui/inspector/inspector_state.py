@@ -55,7 +55,7 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
     "instructions": SegmentLook(text("Instructions"), "seg_fixed"),
     "handover": SegmentLook(
         STATE_WORDS["folded"].label,
-        "seg_handover",
+        STATE_WORDS["folded"].color,
         text("Summaries in place of older messages, which the agent can recall."),
     ),
     "pinned": SegmentLook(text("Pinned"), "seg_turn"),
@@ -171,6 +171,12 @@ class WindowRow(WindowItem, frozen=True):
         return "" if self.is_summary or self.is_sent_in_part or is_usual else self.state_text
 
     @property
+    def state_color(self) -> str:
+        """Return the token of its unusual state's color; empty where it has none."""
+        state = _STATES.get(self.state)
+        return STATE_WORDS[state].color if state and self.unusual_state and not self.is_outdated else ""
+
+    @property
     def is_outdated(self) -> bool:
         """Return True if it is sent, shows a file that has changed since, and is not pinned."""
         return self.changed_since > 0 and self.state not in ("cached", "repeated", "excluded", "pinned")
@@ -223,6 +229,12 @@ class RequestGroup(msgspec.Struct, frozen=True):
     def shown_states(self) -> list[str]:
         """Return what its row has room for beside its name: one of them."""
         return self.states[:1]
+
+    @property
+    def state_color(self) -> str:
+        """Return that of the commonest state."""
+        colors = Counter(row.state_color for row in self.rows if not row.is_heading and row.unusual_state)
+        return next((color for color, _ in colors.most_common()), "")
 
     @property
     def tooltip(self) -> str:

@@ -237,9 +237,12 @@ class RequestList(ChoiceList[WindowRow]):
         """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
-        words = (closed or row).shown_states
+        shown = closed or row
         tones: dict[str, Tone] = {translate(OUTDATED): "warn"}
-        state: list[Box] = [Pill(word, tones.get(word, tone), px=10, high=16) for word in words]
+        state: list[Box] = [
+            Pill(word, tones.get(word, tone), px=10, high=16, dot=shown.state_color)
+            for word in shown.shown_states
+        ]
         mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
         return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
 

@@ -15,7 +15,7 @@ from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.cards import PILL_DOT_ROOM, Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror, text_direction, turn_back
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
@@ -319,7 +319,7 @@ _PILL_ICON_PX = 12
 
 @dataclass(slots=True, eq=False)
 class Pill(Box):
-    """A capsule with words, an icon, or both; a `fill` in place of that of its tone."""
+    """A capsule with words, an icon, or both, or a dot; a `fill` in place of that of its tone."""
 
     words: str
     tone: Tone = "neutral"
@@ -328,9 +328,11 @@ class Pill(Box):
     px: int = 11
     high: int = 21
     fill: str = ""
+    dot: str = ""  # the token of its color
 
     def width(self) -> float:
         words = int(face(self.px, 500, self.is_code)[1].horizontalAdvance(self.words)) + 18
+        words += PILL_DOT_ROOM if self.dot else 0
         return words + ((_PILL_ICON_PX + 4 if self.words else _PILL_ICON_PX - 6) if self.icon else 0)
 
     def height(self, width: float) -> float:
@@ -343,8 +345,10 @@ class Pill(Box):
         inner = self.rect.adjusted(0.5, 0.5, -0.5, -0.5)
         font, metrics = face(self.px, 500, self.is_code)
         left = 8 + (_PILL_ICON_PX + 4 if self.icon else 0)
-        shown = metrics.elidedText(self.words, Qt.TextElideMode.ElideRight, inner.width() - left - 6)
-        paint_pill(pen.qt, inner, shown, colors, font, left)
+        room = inner.width() - left - 6 - (PILL_DOT_ROOM if self.dot else 0)
+        shown = metrics.elidedText(self.words, Qt.TextElideMode.ElideRight, room)
+        dot = str(getattr(pen.theme, self.dot)) if self.dot else ""
+        paint_pill(pen.qt, inner, shown, colors, font, left, dot)
         if self.icon:
             picture = pixmap(self.icon, colors[0], _PILL_ICON_PX, pen.qt.device().devicePixelRatio())
             top = round(self.rect.center().y() - _PILL_ICON_PX / 2)

@@ -151,7 +151,9 @@ class OutputsPage(ThemedBackground):
         retry = PushButton(tr("Retry"), name="try_again", on_click=self.refresh)
         self._notice = pane(row(self._error, retry, margins=(18, 0, 18, 10), stretch=0, top=[retry]))
         self._notice.hide()
-        saved = tr("Every output is stored whole, also when it leaves the context as cached or compacted.")
+        saved = tr(
+            "Every output is stored whole under the SHA-256 of its bytes, also when cached or compacted."
+        )
         self._lead = pane(row(TextLine(saved, role="muted")))
         above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
         body = column(above, self.splitter, self.empty, gap=0)

@@ -127,6 +127,10 @@ STATE_LABELS: dict[CacheState, TranslatableText] = {
     "damaged": text("Damaged"),
     "in_trash": text("In trash"),
 }
+STATE_COLORS: dict[CacheState, str] = {
+    **{state: words.color for state, words in STATE_WORDS.items() if words.color},
+    "index": STATE_WORDS["handed_over"].color,
+}
 INDEX_LABELS: dict[str, TranslatableText] = dict.fromkeys(
     ("handover", "observations", "fold"), text("List of compacted outputs")
 )

@@ -43,7 +43,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView,
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.cards import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.cards import PILL_DOT_ROOM, paint_pill, tone_colors
 from helix_desktop.ui.design.drops import entries_data, run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -56,13 +56,12 @@ from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
     COLUMNS,
     DIGEST_BYTES,
-    SAME_STATES,
+    STATE_COLORS,
     STATE_LABELS,
     STATE_TIPS,
     CacheColumn,
     CacheRow,
     CacheSort,
-    CacheState,
     CellStyle,
     Column,
     fitting_columns,
@@ -320,14 +319,6 @@ _TEXT_ROLES = (_ROLE.DisplayRole, _ROLE.AccessibleTextRole, _ROLE.ToolTipRole)
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
 _LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
 
-_TONES: dict[CacheState, Tone] = {
-    "in_window": "ok",
-    "cached": "accent",
-    "handed_over": "accent",
-    "damaged": "error",
-}
-STATE_TONES = {state: _TONES.get(name, "neutral") for name, same in SAME_STATES.items() for state in same}
-
 
 class CellPainter:
     def __init__(self, model: CacheTableModel, clock: ClockMs) -> None:
@@ -350,8 +341,9 @@ class CellPainter:
         self._styles = {style: (font, QFontMetricsF(font), QColor(color)) for style, font, color in faces}
         self._pill_font = ui_font(11, 500)
         self._pill_metrics = QFontMetricsF(self._pill_font)
-        self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
-        self._warn_colors = tone_colors(theme, "warn")
+        self._dots = {state: str(getattr(theme, color)) for state, color in STATE_COLORS.items()}
+        self._neutral_colors, self._warn_colors = tone_colors(theme, "neutral"), tone_colors(theme, "warn")
+        self._error_colors = tone_colors(theme, "error")
         self._pill_height = scaled(20)
         self._pin_color = theme.accent
         self._placeholder_color = QColor(theme.hover)
@@ -367,10 +359,13 @@ class CellPainter:
             return
         text = column.text(row, self._clock())
         if column.style == "pill":
-            room = rect.width() - EDGE - _PILL_PAD
+            dot = self._dots.get(row.state, "")
+            wide = _PILL_PAD + (PILL_DOT_ROOM if dot else 0)
+            room = rect.width() - EDGE - wide
             text = self._pill_metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
-            box = self._pill_box(rect, text, rect.left() + EDGE + 0.5)
-            paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
+            box = self._pill_box(rect, text, rect.left() + EDGE + 0.5, wide)
+            colors = self._error_colors if row.state == "damaged" else self._neutral_colors
+            paint_pill(painter, box, text, colors, self._pill_font, dot=dot)
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
             if row.pinned:  # the state's tooltip says so
                 picture = pixmap("pin", self._pin_color, _ICON, painter.device().devicePixelRatioF())
@@ -383,10 +378,10 @@ class CellPainter:
             rect = rect.adjusted(0, 0, -round(box.width()) - PAD // 2, 0)
         self._text(painter, rect, text, column.style)
 
-    def _pill_box(self, rect: QRect, text: str, left: float = 0.0) -> QRectF:
+    def _pill_box(self, rect: QRect, text: str, left: float = 0.0, pad: int = _PILL_PAD) -> QRectF:
         """Return where a pill stands in the middle of a cell, its left edge at `left`."""
         top = rect.top() + (rect.height() - self._pill_height) / 2
-        return QRectF(left, top, self._pill_metrics.horizontalAdvance(text) + _PILL_PAD, self._pill_height)
+        return QRectF(left, top, self._pill_metrics.horizontalAdvance(text) + pad, self._pill_height)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
         font, _, color = self._styles[style]
@@ -484,7 +479,7 @@ class ColumnLayout(QObject):
         # Of three digits, with the unit as the language writes it.
         size = max(number.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20))
         return widths | {
-            "state": max(widths["state"], EDGE + _PILL_PAD + ceil(state)),
+            "state": max(widths["state"], EDGE + _PILL_PAD + PILL_DOT_ROOM + ceil(state)),
             "size": max(widths["size"], 2 * PAD + ceil(size)),
         }
 

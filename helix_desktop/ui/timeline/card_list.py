@@ -44,11 +44,20 @@ from helix_desktop.ui.timeline.cards import (
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, ContinuedRow, HandoverCard, ObservationsCard
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.numbers import format_token_change
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
 COLUMN_WIDTH = 760  # pixels at 100 %; the chat's column has the same
+_NODE_COLORS: dict[Node, str] = {
+    "live": "accent",
+    "handover": STATE_WORDS["handed_over"].color,
+    "compacted": STATE_WORDS["folded"].color,
+    "sweep": STATE_WORDS["cached"].color,
+    "failure": "error",
+    "limit": "warn",
+}
 _LINE_X = 15.0  # pixels from the edge to the rail
 _CARD_X, _PART_X = 38, 22  # pixels: where a card begins, and how far in one is that is part of a change
 _DIMMED = 0.6  # opacity of what came later
@@ -190,15 +199,7 @@ class CardItem(ListItem):
         if not self.ends[1]:
             painter.drawLine(QPointF(_LINE_X, y + room), QPointF(_LINE_X, self.height))
         theme = self._theme
-        colors: dict[Node, str] = {
-            "live": theme.accent,
-            "handover": theme.seg_handover,
-            "compacted": theme.seg_handover,
-            "sweep": theme.seg_output,
-            "failure": theme.error,
-            "limit": theme.warn,
-        }
-        color = QColor(colors.get(self.node, theme.scrollbar))
+        color = QColor(getattr(theme, _NODE_COLORS.get(self.node, "scrollbar")))
         if small:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)

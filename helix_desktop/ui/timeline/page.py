@@ -44,7 +44,7 @@ from helix_desktop.ui.timeline.cards import CardFilter, FormCard, RunningCard, T
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_chart import UsageChart
-from helix_desktop.ui.timeline.usage_points import POINT_COLORS, UsagePoint, usage_points, with_current_usage
+from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.next_compaction import explain_acts
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.sessions import session_title
@@ -78,13 +78,6 @@ class TimelineState(msgspec.Struct, frozen=True):
     steps: tuple[Step, ...] = ()
 
 
-_FILTER_COLORS: dict[CardFilter | None, str] = {
-    "compacted": POINT_COLORS["fold"],
-    "cached": POINT_COLORS["sweep"],
-}
-"""Those of the dots on chart and timeline: the filters are their legend."""
-
-
 class TimelineFilterBar(HostedRow):
     changed = Signal()
 
@@ -97,14 +90,14 @@ class TimelineFilterBar(HostedRow):
         about_compacted = tr("Summaries that replaced older messages, or are to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
-        words: dict[CardFilter | None, tuple[str, str]] = {
-            None: (tr("All"), ""),
-            "compacted": (translate(STATE_WORDS["folded"].label), about_compacted),
-            "cached": (translate(STATE_WORDS["cached"].label), about_cached),
-            "yours": (tr("By you", "timeline filter: what the user did"), about_yours),
+        compacted, cached = STATE_WORDS["folded"], STATE_WORDS["cached"]
+        words: dict[CardFilter | None, tuple[str, str, str]] = {
+            None: (tr("All"), "", ""),
+            "compacted": (translate(compacted.label), compacted.color, about_compacted),
+            "cached": (translate(cached.label), cached.color, about_cached),
+            "yours": (tr("By you", "timeline filter: what the user did"), "", about_yours),
         }
-        for group, (name, tip) in words.items():
-            color = _FILTER_COLORS.get(group, "")
+        for group, (name, color, tip) in words.items():
             button = PushButton(name, "filter", "dot" if color else "", px=10, color=color, tip=tip)
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)

@@ -256,7 +256,8 @@ class HandoverCard(Rewrite, frozen=True):
         if self.is_checkpoint:
             words = tr("For the next compaction") if self.is_next else tr("Never sent")
             return Pill(words, tip=explain_checkpoint() if self.is_next else "")
-        return Pill(translate(STATE_WORDS["in_window"].label), "accent")
+        label, *_, color = STATE_WORDS["in_window"]
+        return Pill(translate(label), dot=color)
 
     def _pills(self) -> list[Box]:
         event = self.event

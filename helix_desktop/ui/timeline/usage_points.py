@@ -41,6 +41,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.store import ReportedUsage
+from helix_desktop.words.state_words import STATE_WORDS
 
 PointKind: TypeAlias = Literal[
     "turn", "sweep", "fold", "observations", "handover", "form", "exclude", "undo", "redo", "failure"
@@ -78,8 +79,8 @@ _KINDS: dict[type[Event], PointKind] = {
 DROP_KINDS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
 """What makes the window smaller."""
 POINT_COLORS: dict[PointKind, str] = {
-    **dict.fromkeys(("fold", "observations", "handover"), "seg_handover"),
-    "sweep": "seg_output",
+    **dict.fromkeys(("fold", "observations", "handover"), STATE_WORDS["folded"].color),
+    "sweep": STATE_WORDS["cached"].color,
     "failure": "error",
 }
 """What has a dot on the chart, and the token of its color."""

@@ -22,6 +22,7 @@ from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.inspector.inspector_state import SEGMENT_LOOKS, SegmentKind
 from helix_desktop.ui.inspector.view import KeyValue
 from helix_desktop.ui.window.workspace_badges import WORKSPACE_COLORS
+from helix_desktop.words.state_words import STATE_WORDS
 from tests.support.tables import for_each
 from tests.support.window.looks import ShowLook
 
@@ -118,6 +119,16 @@ def test_the_bar_has_a_color_for_what_is_always_sent_for_summaries_and_for_turns
     colors = {getattr(theme, SEGMENT_LOOKS[kind].color) for kind in kinds}
     assert len(colors) == len(kinds)
     assert {getattr(theme, SEGMENT_LOOKS[kind].color) for kind in ROW_KINDS} < colors
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_each_state_has_a_dot_of_its_own_color(theme: Theme) -> None:
+    states = {words.label: words.color for words in STATE_WORDS.values() if words.color}
+    del states[STATE_WORDS["in_part"].label]  # as in context
+    colors = {str(getattr(theme, color)) for color in states.values()}
+    assert len(colors) == len(states)
+    for background in ("raised", "side", "canvas"):
+        assert all(contrast(color, getattr(theme, background)) >= GRAPHIC for color in colors)
 
 
 @for_each("color", WORKSPACE_COLORS)

@@ -65,6 +65,7 @@ from helix_desktop.ui.kit.boxes import (
     Box,
     Button,
     Column,
+    Dot,
     Drawing,
     Flow,
     Frame,
@@ -81,13 +82,14 @@ from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.model_names import slow_model_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
-from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
+from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, StateWords, explain_outdated
 from helix_desktop.words.times import format_date, format_elapsed, format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
 text = TextContext("Chat")
 
+_BADGE_WORDS = dict[str, StateWords]([*STATE_WORDS.items(), ("repeated", REPEATED)])
 _WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The text of this call is cached.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
@@ -103,8 +105,7 @@ _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
 def window_state_text(row: ToolRow) -> str:
     """Return where the output and the arguments of a call are now, in sentences."""
     output = ""
-    if not row.removed_at_ms and row.badge != "" and row.badge != "in_window" and row.badge != "recalled":  # noqa: PLR1714 - mypy narrows so
-        words = REPEATED if row.badge == "repeated" else STATE_WORDS[row.badge]
+    if not row.removed_at_ms and row.badge != "in_window" and (words := _BADGE_WORDS.get(row.badge)):
         output = words.tooltip
         if row.badge == "cached" and row.form != "full":
             output = join_sentences(output, _WAS_IN_PART)
@@ -387,6 +388,7 @@ class _Word(NamedTuple):
     color: str  # a token
     area: str = ""  # the name of its area, if a click does something
     tip: str = ""
+    dot: str = ""  # the token of a state's color
 
 
 def has_menu(row: ToolRow) -> bool:
@@ -434,12 +436,15 @@ class _Bar(Box):
         return Button(name, action, Icon(icon, px=16), label, "action", tip=tip, lit=Icon(icon, "text", 16))
 
     def _word(self, word: _Word) -> Box:
-        text = Text(word.text, 12, word.color, 500, tip=word.tip)
+        text: Box = Text(word.text, 12, word.color, 500, tip=word.tip, shrink=True)
+        lit: Box = Text(word.text, 12, "text", 500, shrink=True)
+        if word.dot:
+            text, lit = (Row([Dot(word.dot, 6), each], 5) for each in (text, lit))
         if not word.area:
             return text
         digest = self._row.digest
         tip = "\n".join(filter(None, (word.tip, tr("Open output: {output}", output=digest))))
-        label, lit = tr("Open output: {output}", output=word.text), Text(word.text, 12, "text", 500)
+        label = tr("Open output: {output}", output=word.text)
         return Button(word.area, OpenCacheEntry(digest), text, label, "words", tip=tip, lit=lit)
 
     def height(self, width: float) -> float:
@@ -565,9 +570,10 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         words.append(_Word(removed_state_text(), "warn", tip=removed_text(row)))
     elif row.badge not in ("", "in_window", "recalled", "repeated"):
         area, tip = ("cache" if row.digest else ""), window_state_text(row)
-        words.append(_Word(badge_text(row.badge), "accent_text", area, tip))
+        words.append(_Word(badge_text(row.badge), "muted", area, tip, _BADGE_WORDS[row.badge].color))
     elif row.arguments_cached:
-        words.append(_Word(cached_arguments_text(), "muted", tip=window_state_text(row)))
+        tip, dot = window_state_text(row), STATE_WORDS["cached"].color
+        words.append(_Word(cached_arguments_text(), "muted", tip=tip, dot=dot))
     if form := output_form_text(row):
         words.append(_Word(form, "muted", tip=form_choice_text(row)))
     if row.is_outdated:

@@ -37,6 +37,7 @@ from helix_desktop.words.numbers import (
     format_tokens,
     format_whole_percent,
 )
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
@@ -186,10 +187,10 @@ _DASH = 4  # pixels of a line of a bound, and between them
 _LABEL_INSET_PX, _LABEL_GAP_PX = 4, 10  # of the labels of bounds: to the plot's edge, and between two
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
 _REWRITES = {
-    "sweep-made": (text("outputs cached"), "seg_output"),
+    "sweep-made": (text("outputs cached"), STATE_WORDS["cached"].color),
     **dict.fromkeys(
         ("fold-made", "observations-placed", "handover-made"),
-        (text("older messages compacted"), "seg_handover"),
+        (text("older messages compacted"), STATE_WORDS["folded"].color),
     ),
 }
 """What rewrites did, and the color of their dots: the rare ones that change most lie above the others."""
