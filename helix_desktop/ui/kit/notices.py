@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import QEvent, QObject, QRect, QRectF, QSize, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QAccessible,
     QColor,
@@ -77,9 +77,11 @@ _WIDTH_PX, _GAP_PX = 784, 12  # at most, with gaps of at least this at both side
 _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
 _MOST = 2  # notices at once, unless more are required
 _LOW_LINES = 48  # of text in a window's height: in a lower one a single notice leaves room for the work
-_READ_MS, _MORE_MS = 15_000, 3_000  # until one goes or folds, and then while it can't
-_MAX_WAITS = 5  # for a pointer that moves: that of a user at work always does
-_QUIET_MS = 600  # in which a new one takes no click: it may be meant for what the notice covers
+_READ_MS, _CHAR_MS = 10_000, 75  # until one goes or folds, and more for each character of it
+_MORE_MS = 3_000  # and then while it can't
+_NEAR_PX = 90  # around one: who moves the pointer there may be on the way to it
+_MAX_WAITS = 5  # for a pointer that moves elsewhere: that of a user at work always does
+_QUIET_MS = 600  # in which a new one takes no click: it may be meant for what the notice covers, and reverse
 _SHADOW_PX = 14
 _MOVES = {QEvent.Type.Move, QEvent.Type.Resize, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.LayoutRequest}
 
@@ -174,13 +176,15 @@ class _Card(QFrame):
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         self._waits = 0
-        self._timer.start(_READ_MS)
+        self._timer.start(_READ_MS + _CHAR_MS * len(self.accessibleName()))
         self._take_clicks(False)
         self._quiet.start()
 
     def hideEvent(self, event: QHideEvent) -> None:
         super().hideEvent(event)
         self._timer.stop()
+        if self.isHidden():  # and not with the window
+            self._area.cover(self.geometry())
 
     def announce_once(self) -> None:
         """Tell screen readers when it is first on screen; one of another session waits until then."""
@@ -197,8 +201,11 @@ class _Card(QFrame):
 
     def _leave_unless_used(self) -> None:
         """Go, unless the user is at it, or can't have seen it, or may be about to click what would move."""
-        moved = QCursor.pos() != self._pointer and self._waits < _MAX_WAITS
-        self._pointer, self._waits = QCursor.pos(), self._waits + 1
+        pointer = QCursor.pos()
+        near = self.rect().adjusted(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX)
+        is_near = near.contains(self.mapFromGlobal(pointer))
+        moved = pointer != self._pointer and (is_near or self._waits < _MAX_WAITS)
+        self._pointer, self._waits = pointer, 0 if is_near else self._waits + 1
         is_used = self.underMouse() or self.isAncestorOf(QApplication.focusWidget() or self.window())
         if is_used or moved or not self.window().isActiveWindow() or QAccessible.isActive():
             self._timer.start(_MORE_MS)
@@ -323,6 +330,15 @@ class NoticeArea(QWidget):
         self._show_cards()
         if has_keyboard:
             self._focus_first()
+
+    def cover(self, place: QRect) -> None:
+        """Take clicks where a notice has just gone: they were meant for it, not for what it covered."""
+        if self.parentWidget() is None:
+            return
+        cover = QWidget(self.parentWidget())
+        cover.setGeometry(place.translated(self.pos()))
+        cover.show()
+        QTimer.singleShot(_QUIET_MS, cover, cover.deleteLater)
 
     def names(self) -> tuple[str, ...]:
         """Return the notices of the place on screen, oldest first; folded ones too."""

@@ -87,6 +87,23 @@ def test_a_click_that_was_meant_for_the_page_reaches_it(window: MainWindow) -> N
     assert window.childAt(at) is button
 
 
+def test_a_click_that_was_meant_for_a_notice_that_has_just_gone_is_lost(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    """It hit a row below, which opened."""
+    window.show_center_page("work")
+    window.activateWindow()
+    window.notices.notify(Notice("a", "Done", answers=(Answer("Redo", lambda: None, "redo"),)))
+    window.grab()
+    button = find_button(window.notices, "redo")
+    at = button.mapTo(window, button.rect().center())
+    below = window.childAt(at)
+    _timer(window, "a", "read").timeout.emit()
+    assert _visible_notices(window) == []
+    assert window.childAt(at) not in (below, button)
+    qtbot.waitUntil(lambda: window.childAt(at) is below)
+
+
 def test_what_was_read_folds_into_the_top_bar_and_comes_back(window: MainWindow) -> None:
     """Over a page's own buttons it would be in the way for as long as it is true."""
     window.activateWindow()
@@ -217,16 +234,29 @@ def test_a_brief_notice_goes_by_itself_unless_it_has_the_keyboard(window: MainWi
 
 
 def test_a_brief_notice_goes_also_while_the_user_works_with_the_mouse(window: MainWindow) -> None:
-    """It stood for minutes over other pages."""
+    """It stood for minutes over other pages; whoever is on the way to it still finds it."""
     window.activateWindow()
     window.notices.notify(Notice("goes", "Nothing to undo", is_brief=True))
+    window.grab()
     timer = _timer(window, "goes", "read")
-    looks = 0
-    while window.notices.names() and looks < 20:
-        QCursor.setPos(QCursor.pos() + QPoint(9 if looks % 2 else -9, 9))
-        timer.timeout.emit()
-        looks += 1
-    assert 2 < looks < 10
+
+    def looks_until_it_goes(around: QPoint) -> int:
+        for looks in range(20):
+            QCursor.setPos(around + QPoint(9 * (looks % 2), 0))
+            timer.timeout.emit()
+            if not window.notices.names():
+                return looks
+        return 20
+
+    above = window.notices.mapToGlobal(QPoint(40, -20))
+    assert looks_until_it_goes(above) == 20
+    assert 0 < looks_until_it_goes(above + QPoint(0, 300)) < 10
+
+
+def test_a_longer_notice_stays_longer(window: MainWindow) -> None:
+    window.notices.notify(Notice("short", "Done"))
+    window.notices.notify(Notice("long", "Undone", "What you restored stays in the context."))
+    assert _timer(window, "short", "read").interval() < _timer(window, "long", "read").interval()
 
 
 def test_a_brief_notice_of_another_session_waits_until_this_is_shown(window: MainWindow) -> None:
