@@ -23,20 +23,27 @@ def compacted_turns(transcript: Transcript, after: int, upto: int, kept_seq: int
     The name says so where model calls of the first or the last one are not among them. A message that is
     `kept_seq` is none of them.
     """
+    from_turn, to_turn, in_part = turn_range(transcript, after, upto, kept_seq)
+    if not to_turn:
+        return verbatim("")
+    if from_turn == to_turn:
+        turns = _text("turn {number}", number=from_turn)
+    else:
+        turns = _text("turns {first}–{last}", first=from_turn, last=to_turn)
+    return _text("{turns} (in part)", turns=turns) if in_part else turns
+
+
+def turn_range(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> tuple[int, int, bool]:
+    """Return the first and the last of these turns, zeros for none, and whether the name says `in part`."""
     messages = transcript.messages
     items = messages.items
     first, last = messages.position(after), messages.position(upto) - 1
     if first <= last and items[last].seq == kept_seq:
         last -= 1
     if first > last:
-        return verbatim("")
+        return 0, 0, False
     begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
     end = bisect_left(items, items[last].turn + 1, key=attrgetter("turn"))
     starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
     ends_early = items[end - 1].step > items[last].step
-    from_turn, to_turn = (max(1, items[at].turn) for at in (first, last))
-    if from_turn == to_turn:
-        turns = _text("turn {number}", number=from_turn)
-    else:
-        turns = _text("turns {first}–{last}", first=from_turn, last=to_turn)
-    return _text("{turns} (in part)", turns=turns) if starts_late or ends_early else turns
+    return max(1, items[first].turn), max(1, items[last].turn), starts_late or ends_early

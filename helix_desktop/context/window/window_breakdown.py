@@ -17,7 +17,7 @@ from helix_desktop.context.log.window_layout import (
     WindowEntry,
 )
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.summaries.summary_names import summary_name
+from helix_desktop.context.summaries.summary_names import summary_name, turn_range
 from helix_desktop.context.window.exclusions import can_exclude
 from helix_desktop.context.window.message_states import is_repeated, sent_outputs
 from helix_desktop.context.window.used_tokens import output_tokens
@@ -84,8 +84,8 @@ class WindowItem(msgspec.Struct, frozen=True):
     `digest` names what a row stands for in the cache. Caching it now saves `cachable` tokens (0: it can't
     be); `excluded` is the event by which the user excluded it. `tool` is what an output is of, `is_denied`
     says that it didn't run. An answer that only calls tools has no words. `question` is the event of the
-    message with which the user began its turn (0: it is of none, or of several), `question_name` its words,
-    `turn` the number of that turn.
+    message with which the user began its turn (0: it is of none, or of all of one or more), `question_name`
+    its words, `turn` the number of that turn.
     `whole` are the tokens of all of an output that is sent in part, or was sent whole before it was cached
     (0: neither, or they were never counted).
     """
@@ -129,10 +129,10 @@ def break_down_window(
     rows += [
         _opening_item(standing, part, transcript) for part, standing in enumerate(transcript.opening or (), 1)
     ]
-    questions = {turn: _question(turn, transcript) for turn in {*map(_turn_of, window.entries)}}
-    for entry, tokens in zip(window.entries, window.entry_tokens, strict=True):
+    turns = [_turn_of(entry, transcript) for entry in window.entries]
+    questions = {turn: _question(turn, transcript) for turn in {*turns}}
+    for entry, tokens, turn in zip(window.entries, window.entry_tokens, turns, strict=True):
         row = _with_actions(_entry_item(entry, tokens, transcript), entry, transcript)
-        turn = _turn_of(entry)
         seq, name = questions[turn]
         rows.append(msgspec.structs.replace(row, question=seq, question_name=name, turn=turn))
     sent = sent_outputs(window.entries, transcript)
@@ -148,7 +148,10 @@ def break_down_window(
     )
 
 
-def _turn_of(entry: WindowEntry) -> int:
+def _turn_of(entry: WindowEntry, transcript: Transcript) -> int:
+    if isinstance(entry, SummaryBlock) and not getattr(entry.event, "kept", 0):
+        first, last, in_part = turn_range(transcript, entry.after, entry.upto)
+        return first if first == last and in_part else 0
     message = entry.item if isinstance(entry, PinnedCopy) else entry
     return message.turn if isinstance(message, LogItem) else 0
 

@@ -96,10 +96,9 @@ class WindowRow(WindowItem, frozen=True):
     def label(self) -> str:
         """Return what it is, in a few words; `name` has all of it. A question has its turn's number."""
         if self.turn and self.seq == self.question:
-            number = format_integer(self.turn)
-            if self.is_heading:  # its beginning is compacted
-                return tr("Rest of turn {number} · {question}", number=number, question=self.name)
-            return tr("Turn {number} · {question}", number=number, question=self.name)
+            return tr("Turn {number} · {question}", number=format_integer(self.turn), question=self.name)
+        if self.is_summary and self.question:
+            return tr("Compacted part")
         if self.tool:
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
@@ -219,7 +218,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
     def states(self) -> list[str]:
         """Return of how many rows in it the state is unusual, the commonest first."""
         rows = [row for row in self.rows if not row.is_heading]
-        counts = Counter(filter(None, (row.unusual_state for row in rows)))
+        counts = Counter(row.state_text for row in rows if row.unusual_state or row.is_summary)
         return [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
@@ -267,9 +266,12 @@ def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
         return (WindowRow(0, "system", tr("Instructions, tools"), 0, "fixed", "", is_heading=True),)
     if first.question == first.seq or not first.question:
         return ()
-    name, seq = first.question_name, first.question
+    name, seq, turn = first.question_name, first.question, first.turn
+    if turn and not first.is_summary:
+        number, turn = format_integer(turn), 0
+        name = tr("Rest of turn {number} · {question}", number=number, question=name)
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, turn=first.turn, is_heading=True),)
+    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, turn=turn, is_heading=True),)
 
 
 _STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {

@@ -40,7 +40,7 @@ from helix_desktop.ui.inspector.from_window import (
     window_rows,
     with_request_cost,
 )
-from helix_desktop.ui.inspector.inspector_state import InspectorState, WindowRow
+from helix_desktop.ui.inspector.inspector_state import InspectorState, WindowRow, request_groups
 from helix_desktop.ui.outputs.rows import SAME_STATES
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
@@ -212,6 +212,25 @@ def test_an_answer_is_named_by_its_calls_if_they_are_the_larger_part() -> None:
     items = break_down_window(window, simulator.transcript, simulator.frame)
     rows = window_rows(items)
     assert [row.label for row in rows if row.kind == "assistant"][-2:] == ["Answer", "Agent: 1 tool call"]
+
+
+def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
+    """One that reaches over several turns is a row of its own, before the rest of the last one."""
+    simulator = build_history(3)
+    simulator.step("Done.", 0)
+    simulator.send_message("Go on.")
+    simulator.step("Reading.", 1)
+    simulator.answer_call(0, "words")
+    simulator.step("Read.", 0)
+    items = simulator.transcript.messages.items
+    first, *_, last = (item.seq for item in items if isinstance(item.event, ToolAnswered))
+    within = fold(simulator, (0, first))
+    turn = request_groups(_state(simulator).rows)[-2]
+    assert [row.label for row in turn.rows[:2]] == ["Turn 1 · Begin.", "Compacted part"]
+    assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["1 compacted"])
+    fold(simulator, (0, last))
+    summary, rest = request_groups(_state(simulator).rows)[-2:]
+    assert (summary.label, rest.label) == ("Compacted turns 1–2 (in part)", "Rest of turn 2 · Go on.")
 
 
 def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
