@@ -24,7 +24,7 @@ def attachment_name(attachment: Attachment) -> str:
     if attachment.kind == "paste":
         return tr("Pasted text")
     if attachment.kind == "cached":
-        return shown_target(RECALL_TOOL, attachment.label)
+        return shown_target(RECALL_TOOL, attachment.label, is_attached=True)
     if not attachment.first_line:
         return attachment.label
     is_one_line = attachment.first_line == attachment.last_line

@@ -63,11 +63,11 @@ def failed_tests_text(output: str, *, is_last: bool = True) -> str:
     return tr.plural(count, "%n failed", "%n failed") if count else tr("Tests failed")
 
 
-def shown_target(tool: str, target: str) -> str:
+def shown_target(tool: str, target: str, *, is_attached: bool = False) -> str:
     """Return a call's target; of a recall what it is of, its pattern, and how much was found.
 
     What a recall of compacted messages is of is in words in place of their numbers, and so is the workspace,
-    which is meant where no folder is named.
+    which is meant where no folder is named. What the user attached of the cache `is_attached`.
     """
     builtin = BUILTIN_TOOLS.get(tool)
     if builtin is not None and builtin.kind in ("list", "search") and tool not in CACHE_TOOLS:  # in folders
@@ -83,7 +83,7 @@ def shown_target(tool: str, target: str) -> str:
             is_command = tool_kind(name) == "command"
             words = tr("the output of {command}", command=content) if is_command else ""
             content = words or tr("cached {content}", content=content)
-        else:
+        elif not is_attached:
             content = tr("from cache: {content}", content=content)
         part = _PART.sub(r"\1", _MATCHES.sub(r"\1", _with_pattern(content)))
         return _ONE_LINE.sub(lambda found: tr(" · line {number}", number=found[1]), part)

@@ -45,9 +45,7 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
-from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.tools import ApprovalRequest, Excerpt
-from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.chat.actions import ControlTurn, ReadContent, RowKey, row_key_of_event
 from helix_desktop.ui.chat.drafts_and_attachments import stored_thumbnail
 from helix_desktop.ui.chat.rows.changed_file_rows import (
@@ -82,14 +80,11 @@ from helix_desktop.ui.chat.rows.tool_rows_from_events import CardContent, excerp
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.button_labels import supported_remedies
-from helix_desktop.words.call_targets import call_title, call_verb
 from helix_desktop.words.model_names import model_name
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
-
-_FEW_CHARS = 80  # of a command or the files of an edit
 
 
 class AskRows:
@@ -124,7 +119,7 @@ class AskRows:
             self._number()
 
     def _number(self) -> None:
-        """Say at each card which of how many it is, and let each offer to allow all of the agent's answer."""
+        """Say at each card which of how many it is; the last one of the agent offers to allow all."""
         rows = self._model.asks()
         if not rows:
             self._numbers.clear()
@@ -136,21 +131,9 @@ class AskRows:
             place = tr("{place} of {total}", place=self._numbers[row.key], total=total) if total > 1 else ""
             numbered: AskRow = replace(row, position=place)
             if isinstance(numbered, ApprovalRow):
-                offered = together if row in own else ()
-                others = tuple(_few_words(other) for other in own if other is not row and offered)
-                numbered = replace(numbered, allowed_together=offered, others=others)
+                numbered = replace(numbered, allowed_together=together if row in own[-1:] else ())
             if row != numbered:
                 self._model.replace(row.key, numbered)
-
-
-def _few_words(row: ApprovalRow) -> str:
-    request, words = row.request, row.summary
-    if request.kind == "command":
-        words = row.detail
-    elif request.edits:
-        names = ", ".join(escape_hidden_name(edit.path) for edit in request.edits)
-        words = call_title(request.tool, names, call_verb(request.tool, "to_do"))
-    return ellipsize(" ".join(words.split()), _FEW_CHARS)
 
 
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread

@@ -26,7 +26,7 @@ from helix_desktop.domain.question import (
 )
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.ui.chat.actions import AnswerQuestion, FocusField, MarkOption, RowKey
-from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, paragraph
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem, paragraph, paragraph_with_code
 from helix_desktop.ui.chat.rows.row_texts import reply_state_text
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
@@ -356,7 +356,7 @@ class QuestionItem(RowItem):
         pills += [Pill(row.position)] if row.position else []
         title = Text(_title(row), 13, "accent_text", 600, grow=True, shrink=True)
         head = Row([Icon("circle-question-mark", "accent_text", _ICON), title, *pills], 8)
-        words = paragraph(escape_invisible(question.text), tools, theme.text, BODY)
+        words = paragraph_with_code(escape_invisible(question.text), tools, theme.text, BODY)
         options = [_option(question, number, context) for number in range(1, len(question.options) + 1)]
         parts = [Frame(head, (0, 0, 0, 2)), words, *options, *_own_words(row, tools)]
         if buttons := _answers(row, context):
@@ -430,7 +430,7 @@ def answered_question(row: ToolRow, question: Question, tools: ItemTools) -> Box
         lines += [(Icon(icon, "accent_text"), text, theme.text) for icon, text in answers if text]
     texts = []
     for sign, text, color in lines:
-        words = paragraph(escape_invisible(text), tools, color)
+        words = paragraph_with_code(escape_invisible(text), tools, color)
         words.grow = words.shrink = True
         texts.append(Row([Frame(sign, (0, 3, 0, 0)), words], 9, True))
     column = Column([Frame(Row(head, 9), (0, 10, 0, 2)), *texts], 7)

@@ -6,6 +6,7 @@ import re
 import time
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
@@ -78,6 +79,12 @@ def _press_tab(key: Qt.Key = Qt.Key.Key_Tab) -> str:
     """Press it where the keyboard is; the name of where that goes."""
     QTest.keyClick(focused_widget(), key)
     return focused_widget().objectName()
+
+
+def test_code_in_a_question_is_shown_as_code(view: ChatView) -> None:
+    for text, shown in (("Keep `-m almanac`?", "Keep -m almanac?"), ("Keep the ` sign?", "Keep the ` sign?")):
+        view.chat_viewport.model.reset([QuestionRow(row_key("q"), replace(QUESTION, text=text))])
+        assert shown in view.chat_viewport.item(0).accessible_text()
 
 
 def test_tab_leaves_a_conversation_that_asks_something(qtbot: QtBot) -> None:

@@ -124,7 +124,7 @@ async def _check_several_calls(rig: WindowRig) -> None:
         placed_row = view.chat_viewport.placed_row
         await until(lambda: (placed := placed_row(first)) is not None and placed.y >= 0, "the first in sight")
         view.setFocus()
-        rig.perform(AllowAllOnce(rig.rows(ApprovalRow)[0].allowed_together))
+        rig.perform(AllowAllOnce(rig.rows(ApprovalRow)[-1].allowed_together))
         assert rig.composer.editor.hasFocus(), "the cards that had the keyboard go away"
         await rig.wait_for_turn_end()
         assert states() == ["ok", "ok", "ok"]

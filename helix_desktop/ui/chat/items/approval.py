@@ -155,11 +155,6 @@ def _file_text(file: FileLines) -> str:
     return " · ".join(part for part in (file.name, file.note, counts) if part)
 
 
-def _allow_together(row: ApprovalRow) -> str:
-    is_both = len(row.others) == 1
-    return tr("Allow both") if is_both else tr("Allow all {count}", count=len(row.allowed_together))
-
-
 class ApprovalItem(RowItem):
     """Asks the user to approve a call; what saves another rule than “Always allow” is behind “More”."""
 
@@ -188,10 +183,6 @@ class ApprovalItem(RowItem):
         # As high without a pill: one comes with another call that waits, and the answers must not move.
         parts = [Frame(head, (0, 0, 0, 4), least=_HEAD_PX), *body, Frame(answers, (0, 6, 0, 0))]
         parts += self._more(tools)
-        if row.others:  # below the answers, which must not move when another call comes to wait
-            names = escape_invisible(" · ".join(row.others))
-            also = tr("“{allow}” also allows: {names}", allow=_allow_together(row), names=names)
-            parts.append(paragraph(also, tools, theme.muted))
         card = Frame(Column(parts, 6), (16, 12, 16, 15), "surface", "warn")
         super().__init__(row, context, tools, card)
 
@@ -337,9 +328,10 @@ class ApprovalItem(RowItem):
         icon = "chevron-up" if "more" in self._expanded else "chevron-down"
         more = tr("More", "about a request for approval")
         buttons.append(push_button("open:more", ToggleSection("more"), more, icon, look="ghost", high=30))
-        if row.allowed_together:
-            together = AllowAllOnce(row.allowed_together)
-            buttons.append(push_button("decide:all", together, _allow_together(row), high=30))
+        if together := row.allowed_together:
+            is_both = len(together) == 2  # noqa: PLR2004 - both are two
+            label = tr("Allow both") if is_both else tr("Allow all {count}", count=len(together))
+            buttons.append(push_button("decide:all", AllowAllOnce(together), label, high=30))
         return buttons
 
     @property

@@ -378,6 +378,13 @@ def paragraph(text: str, tools: ItemTools, color: str, size: int = UI, bold: boo
     return TextBlock(tools.writer.write_prose(Prose((leaf,)), color, size))
 
 
+def paragraph_with_code(text: str, tools: ItemTools, color: str, size: int = UI) -> TextBlock:
+    """Write a text in which what stands between backticks is code."""
+    parts = text.split("`") if text.count("`") % 2 == 0 else [text]
+    spans = tuple(Span(part, code=number % 2 == 1) for number, part in enumerate(parts) if part)
+    return TextBlock(tools.writer.write_prose(Prose((Paragraph(spans),)), color, size))
+
+
 def more_lines_text(hidden: int) -> str:
     return tr.plural(hidden, "… %n more line hidden", "… %n more lines hidden") if hidden else ""
 

@@ -365,7 +365,7 @@ def result_text(row: ToolRow) -> str:
     lines = (line.strip(_RULE_SIGNS) for line in reversed(clean_output(last).split("\n")))
     # A preview ends with its marker, and names that it lacks.
     shown = (line for line in lines if line and not (row.form == "preview" and line.startswith("[")))
-    return escape_invisible(ellipsize(next(shown, ""), _RESULT_CHARS))
+    return escape_invisible(ellipsize(" ".join(next(shown, "").split()), _RESULT_CHARS))
 
 
 def figures_text(row: ToolRow) -> str:

@@ -335,15 +335,13 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
 class ApprovalRow(msgspec.Struct, frozen=True):
     """A tool call that waits for the user; `position` says which of several that wait.
 
-    `allowed_together` are the calls that one click on this card lets run once, if it offers that; `others`
-    says in a few words what each of them but this one does.
+    `allowed_together` are the calls that one click on this card lets run once, if it offers that.
     """
 
     key: RowKey
     request: ApprovalRequest
     position: str = ""
     allowed_together: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
 
     @property
     def summary(self) -> str:

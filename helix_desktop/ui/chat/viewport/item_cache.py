@@ -405,22 +405,14 @@ class ChatViewport(ListViewport):
         self.refresh()
 
     def refresh(self) -> None:
-        """Lay out again; the first card in sight that waits stays where it is, whatever grows above it.
-
-        It moves where it was in sight as a whole, and grew: with another call, by what “Allow both” allows.
-        """
-        growing = None
+        """Lay out again; the first card in sight that waits stays where it is, whatever grows above it."""
         if not self.is_following:
             asks = range(self.model.first_ask, len(self.model))
             shown = ((index, self.widget_pool.visible.get(self.item_cache.key(index))) for index in asks)
             index, widget = next((pair for pair in shown if pair[1] is not None), (0, None))
             if widget is not None:
                 self.scroll_layout.scroll_to_row(index, widget.y() - self.source.gap(index))
-                is_whole = widget.geometry().bottom() <= self.height
-                growing = index if is_whole and not self.is_in_use() else None
         super().refresh()
-        if growing is not None:
-            self._show_whole(growing)
 
     def _show_whole(self, index: int) -> None:
         """Scroll on as far as a row that begins in sight needs to end there too, if it fits."""

@@ -195,7 +195,8 @@ def test_deny_says_that_it_takes_what_is_typed_as_the_reason(qtbot: QtBot) -> No
     page.view.highlighter.finish()
 
 
-def test_each_card_offers_to_allow_all_if_each_is_safe(view: ChatView) -> None:
+def test_the_last_card_offers_to_allow_all_if_each_is_safe(view: ChatView) -> None:
+    """Each of them is in sight as a whole above that button."""
     model = view.chat_viewport.model
     safe = replace(_CONFINED, is_safe=True)
     for other, offered in (
@@ -208,10 +209,7 @@ def test_each_card_offers_to_allow_all_if_each_is_safe(view: ChatView) -> None:
         rows.show(replace(safe, call_id="p"))
         rows.show(replace(other, call_id="q"))
         allowed = [row.allowed_together for row in model.raw_rows() if isinstance(row, ApprovalRow)]
-        assert allowed == [offered, offered]
-        for at in range(2):
-            words = view.chat_viewport.item(at).accessible_text()
-            assert ("“Allow both” also allows: git push" in words) == bool(offered)
+        assert allowed == [(), offered]
 
 
 def test_a_card_has_its_number_after_a_switch_of_sessions(view: ChatView) -> None:

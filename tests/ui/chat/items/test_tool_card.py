@@ -362,6 +362,7 @@ _PASSED = "exit code 0:\ncollected 58 items\n\n\x1b[32m===== 58 passed in 0.40s 
     ("row", "result"),
     [
         (with_answer(TESTS, text=_PASSED), "58 passed in 0.40s"),
+        (with_answer(TESTS, text="Mon  12.00 EUR\nTotal     30.00 EUR\n"), "Total 30.00 EUR"),
         (with_answer(TESTS, text="exit code 0\n(no output)\n"), ""),
         (
             with_answer(TESTS, text="Built.\n[names: a b]\n[CACHED] recall_cached_content(…)", whole=False),
