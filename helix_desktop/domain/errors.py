@@ -121,6 +121,10 @@ class StoreClosed(StoreError):
     """The store was closed before the call."""
 
 
+class WorkspaceClosed(StoreClosed):
+    """This process closed the store with its workspace."""
+
+
 class StoreUnreadable(StoreError):
     """The store's files are damaged or of an unknown format."""
 

@@ -24,9 +24,9 @@ from helix_desktop.domain.errors import (
     DigestUnknown,
     HelixError,
     RevertRefused,
-    StoreClosed,
     StoreError,
     StoreUnreadable,
+    WorkspaceClosed,
 )
 from helix_desktop.domain.file_history.changes import (
     AgentChanges,
@@ -469,7 +469,7 @@ class WorkspaceFileHistory:
     async def run(self, work: Callable[[OpenedHistory], T]) -> T:
         """Run work in the thread, on the open files; then say if the coverage is another one."""
         if self._is_closed:
-            raise StoreClosed(text("The file history of this workspace is closed."))
+            raise WorkspaceClosed(text("The file history of this workspace is closed."))
         loop = asyncio.get_running_loop()
         done, coverage = await loop.run_in_executor(self._thread, self._work, work)
         self._publish(coverage)

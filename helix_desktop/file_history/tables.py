@@ -19,11 +19,11 @@ from helix_desktop.domain.errors import (
     ContentDamaged,
     ContentRedacted,
     DigestUnknown,
-    StoreClosed,
     StoreDamaged,
     StoreError,
     StoreUnreadable,
     StoreWriteFailed,
+    WorkspaceClosed,
 )
 from helix_desktop.domain.file_history.changes import CallMark, Capture, FileChange, FileState
 from helix_desktop.domain.retention import HOUR_MS
@@ -162,8 +162,8 @@ def unreadable(why: TranslatableText, fix: TranslatableText | None = None) -> St
     )
 
 
-def _closed() -> StoreClosed:
-    return StoreClosed(text("The file history is closed."), fix=text("Open the workspace again."))
+def _closed() -> WorkspaceClosed:
+    return WorkspaceClosed(text("The file history is closed."), fix=text("Open the workspace again."))
 
 
 def _write_failed(error: sqlite3.Error, code: int, path: Path) -> StoreError:

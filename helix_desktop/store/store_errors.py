@@ -11,8 +11,8 @@ from helix_desktop.domain.errors import (
     ContentTooLarge,
     DigestUnknown,
     HelixError,
-    StoreClosed,
     StoreUnreadable,
+    WorkspaceClosed,
 )
 from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import utc_day
@@ -39,8 +39,8 @@ def write_failure_reason(error: Exception) -> OptionalText:
     return system_reason(error) if isinstance(error, OSError) else verbatim(f"{error}.")
 
 
-def store_closed() -> StoreClosed:
-    return StoreClosed(text("The workspace is closed."), fix=text("Open the workspace again."))
+def store_closed() -> WorkspaceClosed:
+    return WorkspaceClosed(text("The workspace is closed."), fix=text("Open the workspace again."))
 
 
 def content_too_large(content: Content) -> ContentTooLarge:

@@ -18,7 +18,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.errors import StoreClosed, WorkspaceClosed
 from helix_desktop.domain.store import Commit
 from helix_desktop.store.database import Database, ReadView, create_db
 from helix_desktop.store.kinds import compress, decompress
@@ -140,7 +140,7 @@ async def _store_round(folder: Path, rng: random.Random) -> None:
         await store.totals()
     await store.close()
     ended = await asyncio.gather(*tasks, return_exceptions=True)
-    assert [type(result) for result in ended] == [StoreClosed] * len(tasks), ended
+    assert [type(result) for result in ended] == [WorkspaceClosed] * len(tasks), ended
     store = await LevelDbStore.open(folder, WORKSPACE)
     assert len(await store.events("s")) == len(stored)
     for data in stored:

@@ -165,7 +165,7 @@ _ERROR_CLASSES: dict[str, type[HelixError]] = {
     "SummaryRefused": errors.SummaryRefused,
     "FormRefused": errors.OutputFormUnavailable,
 }
-_NAMES = {kind: name for name, kind in _ERROR_CLASSES.items()}
+_NAMES = {kind: name for name, kind in _ERROR_CLASSES.items()} | {errors.WorkspaceClosed: "StoreClosed"}
 
 
 class RpcError(msgspec.Struct, frozen=True):

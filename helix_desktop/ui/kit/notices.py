@@ -43,6 +43,7 @@ from helix_desktop.domain.errors import (
     StoreRepaired,
     StoreWriteFailed,
     SummaryRefused,
+    WorkspaceClosed,
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.translatable_text import join_sentences
@@ -550,7 +551,8 @@ class ErrorNotices:
         former = self._failed.pop((place, name), None)
         if former is not None:
             self._area.withdraw(former)
-        if error is not None:
+        # What still read a workspace as the user closed it failed for nobody.
+        if error is not None and not isinstance(error, WorkspaceClosed):
             notice = error_notice(error, self._help_with, *place)
             self._area.notify(notice)
             if not isinstance(error, StoreError):

@@ -28,6 +28,7 @@ from helix_desktop.ui.kit.intents import (
     OpenInNewWindow,
     OpenListedSession,
     Quit,
+    RefreshLists,
     RestoreSession,
     TrashSession,
 )
@@ -179,7 +180,16 @@ async def _check_a_workspace_that_is_closed(rig: WindowRig, other: ControlledWin
     """A window whose workspace is removed in another one closes with it, whatever it shows."""
     windows = rig.wiring.windows
     await other.settings.show("about")
+    changed = rig.app_window.session.changed
+
+    def read_again() -> None:
+        for _ in range(20):
+            rig.window.perform(RefreshLists())
+
+    changed.connect(read_again)
     await rig.wiring.workspace_controller.close_workspace(rig.app_window.shown_session.workspace_id)
+    changed.disconnect(read_again)
+    assert "The workspace is closed." not in rig.window.notices.names(), "of what still read it"
     assert not other.window.isVisible()
     assert windows.is_only_one(rig.window)
 

@@ -28,7 +28,7 @@ WARNINGS = {
     "StoreRepaired",
 }
 ALARMS = {
-    "DataDirUnavailable", "SettingsDamaged", "SettingsUnreadable", "WorkspaceMissing",
+    "DataDirUnavailable", "SettingsDamaged", "SettingsUnreadable", "WorkspaceClosed", "WorkspaceMissing",
     "InstanceNotResponding", "InvalidRecording", "InvalidArchive", "ArchiveWriteFailed", "StoreError",
     "StoreLocked", "StoreClosed", "StoreUnreadable", "StoreDamaged", "StoreWriteFailed", "ContentDamaged",
     "ContentTooLarge", "ModelError", "ModelUnreachable", "ModelRequestRejected", "AuthenticationFailed",
