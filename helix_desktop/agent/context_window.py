@@ -10,6 +10,7 @@ from helix_desktop.agent.chosen_forms import OutputForms
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.ports import wire_request
 from helix_desktop.agent.session import Session, with_cache_hints
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import seqs_to_redo, seqs_to_undo
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import compaction_due, sweep_plans
@@ -109,6 +110,12 @@ class ContextWindow:
         _, gauge = self.measure()
         fixed = self._session.frame.fixed_tokens + self._session.transcript.opening_tokens
         return int(message_limit(self._session.policy, gauge) / gauge.ratio) - fixed
+
+    def after_undo(self, *seqs: int) -> tuple[Transcript, UsageGauge]:
+        """Return what an undo of these rewrites would leave. Raises CompactionRefused as the undo would."""
+        transcript = self._session.transcript
+        undone = transcript.fork_with(*map(Undone, seqs_to_undo(transcript, seqs)))
+        return undone, measure_next_request(undone, self.policy, self.frame)
 
     async def undo(self, *seqs: int) -> None:
         """Undo rewrites of the window. Raises CompactionRefused where a wider one covers them."""

@@ -13,8 +13,10 @@ from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import sweep_of_one
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
+from helix_desktop.context.summaries.summary_names import compacted_turns
 from helix_desktop.context.window.provider_cache import (
     MissCause,
     RequestCacheUse,
@@ -42,6 +44,7 @@ from helix_desktop.words.next_compaction import compaction_text, explain_acts
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
+from helix_desktop.words.summaries import summary_title
 from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -182,6 +185,25 @@ def _count_text(gauge: UsageGauge, counted: int) -> str:
 def _kind(item: WindowItem) -> WindowItemKind:
     """Return a row's kind on screen, where all summaries have one."""
     return "handover" if item.kind in ("fold", "observations") else item.kind
+
+
+def with_undo(
+    row: WindowRow, transcript: Transcript, gauge: UsageGauge, undone: Transcript, gauge_after: UsageGauge
+) -> WindowRow:
+    """Return the row of a summary with what its undo, which leaves `undone`, brings back."""
+    before = {entry.seq for entry in transcript.window.entries()}
+    back = [entry for entry in undone.window.entries() if entry.seq not in before]
+    messages = [entry for entry in back if isinstance(entry, LogItem)]
+    summaries = [summary_title(entry.event, undone) for entry in back if isinstance(entry, SummaryBlock)]
+    parts = [tr("“{summary}”", summary=summary) for summary in summaries]
+    if messages:
+        parts.append(translate(compacted_turns(undone, messages[0].seq - 1, messages[-1].upto)))
+    return replace(
+        row,
+        undo_tokens=gauge_after.used - gauge.used,
+        undo_parts=tuple(parts),
+        has_room=gauge_after.used <= gauge_after.limit,
+    )
 
 
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:

@@ -85,12 +85,15 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context. Without `has_room`, all of it doesn't fit before the next compaction.
+    that isn't in the context. Without `has_room`, all of it doesn't fit before the next compaction. Undoing
+    what a summary is of adds `undo_tokens` to the context, and restores `undo_parts`, in words.
     """
 
     resent: int = 0
     has_room: bool = True
     is_heading: bool = False
+    undo_tokens: int = 0
+    undo_parts: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -193,8 +196,9 @@ class WindowRow(WindowItem, frozen=True):
         """Return what its state means where that is unusual."""
         outdated = explain_outdated() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
+        back = tr("Undo restores {parts}.", parts=self.undo_parts) if self.undo_parts else ""
         room = "" if self.has_room else tr("All of it doesn't fit before the next compaction.")
-        return "\n".join(filter(None, (explained, outdated, room)))
+        return "\n".join(filter(None, (explained, outdated, back, room)))
 
     @property
     def tooltip(self) -> str:

@@ -54,8 +54,10 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
-        "send_full": " · ".join(filter(None, (send_full_text(row), _whole_text(row)))),
-        "undo": translate(STATE_WORDS["handed_over"].verb),
+        "send_full": " · ".join(filter(None, (send_full_text(row), _added_text(row.whole)))),
+        "undo": " · ".join(
+            filter(None, (translate(STATE_WORDS["handed_over"].verb), _added_text(row.undo_tokens)))
+        ),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),
         "unpin": translate(STATE_WORDS["pinned"].verb),
@@ -69,8 +71,8 @@ def send_full_text(row: WindowRow) -> str:
     return translate(STATE_WORDS["cached"].verb) if row.was_sent_whole else tr("Send all of it")
 
 
-def _whole_text(row: WindowRow) -> str:
-    return tr("≈ {tokens} tokens", tokens=format_tokens(row.whole)) if row.whole else ""
+def _added_text(tokens: int) -> str:
+    return tr("≈ {tokens} tokens", tokens=format_tokens(tokens)) if tokens > 0 else ""
 
 
 def action_key(action: RowAction, keys: PageKeys) -> str:
@@ -190,7 +192,11 @@ class RequestList(ChoiceList[WindowRow]):
             self.setCurrentIndex(index)
         self._hide_rows()
         if self._key_under_mouse() != under_mouse:
-            self._moved_at = self._clock()
+            self.take_no_click()
+
+    def take_no_click(self) -> None:
+        """Take none for a moment: it is meant for what stood there."""
+        self._moved_at = self._clock()
 
     def _key_under_mouse(self) -> tuple[object, ...]:
         at = self.viewport().mapFromGlobal(QCursor.pos())
@@ -285,7 +291,7 @@ class RequestList(ChoiceList[WindowRow]):
         self._show_button()
 
     def _click_by_mouse(self, index: QModelIndex) -> None:
-        if self._clock() - self._moved_at >= ARRIVAL_S:  # else it was meant for what stood there
+        if self._clock() - self._moved_at >= ARRIVAL_S:
             self._click(index)
 
     def _click(self, index: QModelIndex) -> None:

@@ -51,7 +51,7 @@ from helix_desktop.ui.inspector.inspector_state import (
     Segment,
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, action_text
+from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, ShowRowText, action_text
 from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
@@ -317,6 +317,7 @@ class RequestReader(QWidget):
         super().__init__()
         self._texts: RequestTexts | None = None  # that it shows
         self._view = "messages"
+        self._data = b""  # of the page
         self.page = ContentViewer(wraps=True)
         back = IconButton("arrow-left", tr("Back (Esc)"), px=16, edge=28)
         back.clicked.connect(self.back_requested)
@@ -332,14 +333,14 @@ class RequestReader(QWidget):
         self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
         self._curl_button.clicked.connect(self._copy_curl)
         self._request_head = ResponsiveRow(self.switch, [self._curl_button])
-        self._row: WindowRow | None = None  # that is read
+        self.row: WindowRow | None = None  # that is read
         self._place_button = PushButton(tr("Show in chat"), "link", name="show_in_chat")
         self._place_button.clicked.connect(partial(self._act, "show"))
         self._output_button = PushButton(tr("Open output"), "link", name="open_output")
         self._output_button.clicked.connect(partial(self._act, "open"))
         self._way_back: RowAction | None = None
         self._way_back_button = PushButton("", "link", name="way_back", on_click=self._go_way_back)
-        links = FlowBox([self._way_back_button, self._output_button, self._place_button])
+        links = FlowBox([self._place_button, self._output_button, self._way_back_button])
         head = row(back, self._title, gap=6, stretch=1)
         parts = (head, self._note, links, self._changed, self._request_head, self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=5))
@@ -354,7 +355,9 @@ class RequestReader(QWidget):
         note = tr("Below is the text that the model gets.")
         note = "\n".join(filter(None, (window_row.explanation, note))) if window_row is not None else ""
         self._show_head(title, note, None, window_row)
-        self.page.show_data(text.encode())
+        if (data := text.encode()) != self._data:  # what stays the same stays where it is read
+            self._data = data
+        self.page.show_data(self._data)
 
     def show_request(self, texts: RequestTexts) -> None:
         self._show_head(texts.title, texts.note, texts)
@@ -363,7 +366,7 @@ class RequestReader(QWidget):
     def _show_head(
         self, title: str, note: str, request: RequestTexts | None, window_row: WindowRow | None = None
     ) -> None:
-        self._texts, self._row = request, window_row
+        self._texts, self.row = request, window_row
         self._place_button.setVisible(window_row is not None and bool(window_row.seq))
         self._output_button.setVisible(window_row is not None and window_row.has_more_stored)
         self._way_back_button.setVisible(window_row is not None and self._way_back is not None)
@@ -383,13 +386,13 @@ class RequestReader(QWidget):
         self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
 
     def _go_way_back(self) -> None:
-        if self._row is not None and self._way_back is not None:
+        if self.row is not None and self._way_back is not None:
             self.back_requested.emit()
-            perform(self, ActOnRow(self._way_back, self._row))
+            perform(self, ActOnRow(self._way_back, self.row))
 
     def _act(self, action: RowAction) -> None:
-        if self._row is not None:
-            perform(self, ActOnRow(action, self._row))
+        if self.row is not None:
+            perform(self, ActOnRow(action, self.row))
 
     def _show_changed(self) -> None:
         perform(self, LookAtStep(0))
@@ -451,11 +454,27 @@ class Inspector(Themed, QWidget):
         if (breakdown := self._lazy_breakdown.find()) is not None:
             breakdown.show_state(state)
         self.requests.show_rows(state.rows)
+        if self._is_reading and self.reader.row is not None:
+            self._follow_row(self.reader.row)
+
+    def _follow_row(self, read: WindowRow) -> None:
+        """Show the row that is read as it is now; go back where the request has it no more."""
+        key_of = self.requests.key_of
+        row = next((row for row in self.requests.rows if key_of(row) == key_of(read)), None)
+        if row is not None:
+            perform(self, ShowRowText(row))
+            return
+        self.requests.take_no_click()
+        if self.reader.page.text.hasFocus():
+            self.go_back()
+        else:
+            self._stack.setCurrentIndex(0)
 
     def show_page(self, title: str, text: str, window_row: WindowRow | None = None) -> None:
         """Show a text over the overview, until the user goes back; of a row it leads to its place."""
         self.reader.show_page(title, text, window_row, is_past=self.requests.is_read_only)
-        self._open_reader()
+        if not self._is_reading:
+            self._open_reader()
 
     def show_request(self, texts: RequestTexts) -> None:
         """Show a whole request over the overview, in the view that was chosen last."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,7 @@ from helix_desktop.context.window.past_windows import PastWindow
 from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
-from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import API_KEY, WireRequest
@@ -271,6 +272,8 @@ class InspectorPresenter(WindowPart):
     @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
         text = from_window.request_row_text(*self._past.request_on_screen(), row)
+        if row.way_back == "undo" and self._past.step is None:
+            row = _with_undo(self._session.conversation, row)
         self._inspector.show_page(row.label, text, row)
 
     @handles(ShowCacheUses)
@@ -436,6 +439,15 @@ class InspectorPresenter(WindowPart):
         undo = partial(self._session.perform, intents.Undo((seq,)))
         answer = Answer(action_label("undo"), undo, "undo", ends=True)
         self._session.notify(context_notice(conversation, what, "", answer))
+
+
+def _with_undo(conversation: Conversation, row: WindowRow) -> WindowRow:
+    """Return the row of a summary with what its undo brings back, where it can be undone."""
+    transcript, window = conversation.session.transcript, conversation.window
+    with suppress(CompactionRefused):
+        undone, gauge = window.after_undo(*summaries_of_block(transcript, row.seq))
+        return from_window.with_undo(row, transcript, window.measure()[1], undone, gauge)
+    return row
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

@@ -523,3 +523,22 @@ def test_a_cached_row_names_what_comes_back_and_how_much() -> None:
     assert action_text("send_full", row) == "Send all of it"
     cut = replace(row, state="preview", whole=2_100)
     assert action_text("send_full", cut) == "Send all of it · ≈ 2.1k tokens"
+
+
+def test_a_row_that_is_read_is_followed_until_it_is_gone(pane: Inspector) -> None:
+    """Where its text stays the same, the place in it does too."""
+    state = inspector_state()
+    output = next(row for row in state.rows if row.kind == "output")
+    pane.show_page(output.label, "line\n" * 500, output)
+    scroll = pane.reader.page.text.verticalScrollBar()
+    scroll.setValue(scroll.maximum())
+    changed = replace(output, tokens=7, state="cached", has_room=False)
+    rows = tuple(changed if row == output else row for row in state.rows)
+    assert intents_of(pane, lambda: pane.set_state(replace(state, rows=rows))) == [ShowRowText(changed)]
+    pane.show_page(changed.label, "line\n" * 500, changed)
+    assert not find_button(pane, "way_back").isEnabled()
+    assert scroll.value() == scroll.maximum() > 0
+    rest = tuple(row for row in rows if row != changed)
+    assert not intents_of(pane, lambda: pane.set_state(replace(state, rows=rest)))
+    assert pane.reader.isHidden()
+    assert pane.requests.hasFocus()

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 
 from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.context.log.steps import read_steps
@@ -25,7 +26,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.inspector.inspector_state import WindowRow
-from helix_desktop.ui.inspector.request_list import ActOnRow
+from helix_desktop.ui.inspector.request_list import ShowRowText
 from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, Undo, UndoLast, perform
 from helix_desktop.ui.outputs.rows import CacheFilter
 from helix_desktop.ui.outputs.source import CacheSource
@@ -216,20 +217,25 @@ async def _check_a_handover(rig: WindowRig) -> None:
         rig.perform(Redo((divider.key.seq,)))
         await until(lambda: not rig.rows(DividerRow)[-1].is_undone, "redone")
         assert rig.conversation.window.measure()[0] == after[0]
-        await _undo_in_the_panel(rig)
+        await _undo_in_the_panel(rig, before[1].used - after[1].used)
         assert rig.conversation.window.measure()[0] == before[0]
 
 
-async def _undo_in_the_panel(rig: WindowRig) -> None:
-    """The row that stands for older messages brings them back."""
+async def _undo_in_the_panel(rig: WindowRig, added: int) -> None:
+    """The page of what stands for older messages brings them back, and says what that adds."""
 
     def compacted() -> list[WindowRow]:
         return [row for row in inspector_rows(rig) if row.is_summary]
 
     await until(compacted, "the row of what is compacted")
     (row,) = compacted()
-    assert "undo" in row.actions
-    perform(rig.views.inspector, ActOnRow("undo", row))
+    panel = rig.views.inspector
+    perform(panel, ShowRowText(row))
+    button = find_button(panel, "way_back")
+    assert button.text() == f"Undo · ≈ {format_tokens(added)} tokens"
+    notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
+    assert any("Undo restores turn 1 (in part)." in note.splitlines() for note in notes)
+    button.click()
     await until(lambda: not compacted(), "its messages")
 
 

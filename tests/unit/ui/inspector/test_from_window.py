@@ -24,7 +24,7 @@ from helix_desktop.domain.events.conversation import (
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, SweepReason
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.session import InstructionsAdded, StandingText
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.tools.find_tools import CallTool, FindTools
@@ -39,6 +39,7 @@ from helix_desktop.ui.inspector.from_window import (
     request_text,
     window_rows,
     with_request_cost,
+    with_undo,
 )
 from helix_desktop.ui.inspector.inspector_state import InspectorState, WindowRow, request_groups
 from helix_desktop.ui.outputs.rows import SAME_STATES
@@ -228,7 +229,13 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     turn = request_groups(_state(simulator).rows)[-2]
     assert [row.label for row in turn.rows[:2]] == ["Turn 1 · Begin.", "Compacted part"]
     assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["1 compacted"])
-    fold(simulator, (0, last))
+    outer = fold(simulator, (0, last))
+    row, transcript = turn.rows[1], simulator.transcript
+    undone, gauge = transcript.fork_with(Undone(outer)), simulator.gauge()
+    filled = replace(gauge, used=gauge.limit + 1)
+    back = with_undo(row, transcript, gauge, undone, filled)
+    assert back.undo_parts == ("“Compacted turn 1 (in part)”", "turns 1–2 (in part)")
+    assert (back.undo_tokens, back.has_room) == (filled.used - gauge.used, False)
     summary, rest = request_groups(_state(simulator).rows)[-2:]
     assert (summary.label, rest.label) == ("Compacted turns 1–2 (in part)", "Rest of turn 2 · Go on.")
 
