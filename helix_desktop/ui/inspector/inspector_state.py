@@ -173,10 +173,15 @@ class WindowRow(WindowItem, frozen=True):
         return "" if self.is_summary or self.is_sent_in_part or is_usual else self.state_text
 
     @property
+    def counts_in_group(self) -> bool:
+        """Return True if its group says its state; the name of a summary says that in its own row."""
+        return not self.is_heading and bool(self.unusual_state or self.is_summary)
+
+    @property
     def state_color(self) -> str:
-        """Return the token of its unusual state's color; empty where it has none."""
+        """Return the token of the color of the state that is said of it; empty where it has none."""
         state = _STATES.get(self.state)
-        return STATE_WORDS[state].color if state and self.unusual_state and not self.is_outdated else ""
+        return STATE_WORDS[state].color if state and self.counts_in_group and not self.is_outdated else ""
 
     @property
     def is_outdated(self) -> bool:
@@ -221,8 +226,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
     @property
     def states(self) -> list[str]:
         """Return of how many rows in it the state is unusual, the commonest first."""
-        rows = [row for row in self.rows if not row.is_heading]
-        counts = Counter(row.state_text for row in rows if row.unusual_state or row.is_summary)
+        counts = Counter(row.state_text for row in self.rows if row.counts_in_group)
         return [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
@@ -236,7 +240,7 @@ class RequestGroup(msgspec.Struct, frozen=True):
     @property
     def state_color(self) -> str:
         """Return that of the commonest state."""
-        colors = Counter(row.state_color for row in self.rows if not row.is_heading and row.unusual_state)
+        colors = Counter(row.state_color for row in self.rows if row.counts_in_group)
         return next((color for color, _ in colors.most_common()), "")
 
     @property

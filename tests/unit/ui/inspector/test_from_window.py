@@ -50,7 +50,7 @@ from helix_desktop.ui.timeline.summary_cards import FoldCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.numbers import format_tokens
-from helix_desktop.words.state_words import gauge_source_text
+from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
 from tests.support.rewrite_histories import choose_form, fold, histories_with_rewrites
@@ -229,6 +229,7 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     turn = request_groups(_state(simulator).rows)[-2]
     assert [row.label for row in turn.rows[:2]] == ["Turn 1 · Begin.", "Compacted part"]
     assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["1 compacted"])
+    assert turn.state_color == STATE_WORDS["folded"].color
     outer = fold(simulator, (0, last))
     row, transcript = turn.rows[1], simulator.transcript
     undone, gauge = transcript.fork_with(Undone(outer)), simulator.gauge()
