@@ -265,6 +265,7 @@ class TopBar(Themed, QWidget):
         self.title = EditableTitle()
         self._dot = Dot("seg_turn")
         self._state = _StateLine()
+        self._state.keep_room_for([_words("running"), _words("waiting")])
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
@@ -370,10 +371,14 @@ class TopBar(Themed, QWidget):
             if part is not None and part.isVisibleTo(self):
                 room -= part.sizeHint().width() + 8
         words = self._state.text
-        self._dot.setVisible(bool(words))  # it says it, too: no part of a word
         state_px = self._state.sizeHint().width() + _DOT_PX
+        for part, keeps_room in ((self._dot, True), (self._state, room >= state_px)):
+            policy = part.sizePolicy()  # so that the title stays as it is
+            policy.setRetainSizeWhenHidden(keeps_room)
+            part.setSizePolicy(policy)
+        self._dot.setVisible(bool(words))  # it says it, too: no part of a word
         self._state.setVisible(bool(words) and room >= state_px)
-        room -= state_px if words else 0
+        room -= state_px
         self._git.setVisible(self._git.has_text and room >= _GIT_PX * fonts.scale(self.font()))
 
 
@@ -389,5 +394,9 @@ def _state(header: TopBarState | None) -> tuple[str, str]:
     """Return the state of a session while it isn't the usual one, and the token of its dot's color."""
     if header is None or not header.state:
         return "", "border_strong"
-    words = state_words(header.state)
-    return f"{words}…" if header.state in ("running", "retrying") else words, STATES[header.state].dot
+    return _words(header.state), STATES[header.state].dot
+
+
+def _words(state: WorkState) -> str:
+    words = state_words(state)
+    return f"{words}…" if state in ("running", "retrying") else words

@@ -406,6 +406,19 @@ def test_with_larger_text_panes_fold_earlier(qapp: QApplication, window: MainWin
     appearance.deleteLater()
 
 
+def test_the_title_keeps_its_place_as_the_agent_works_waits_and_is_done(window: MainWindow) -> None:
+    work(window)
+    header = HEADER._replace(title="A long title " * 20)
+    for width in (900, 1440):
+        window.resize(width, 800)
+        widths = []
+        for state in ("", "", "running", "waiting", ""):  # the first also comes with another width
+            window.top_bar.show_session(header._replace(state=state))
+            window.top_bar._line.activate()
+            widths.append(window.top_bar.title.width())
+        assert len(set(widths[1:])) == 1, widths
+
+
 def test_with_larger_text_the_pages_have_room_for_their_names(qapp: QApplication, window: MainWindow) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     window.bind_appearance(appearance)

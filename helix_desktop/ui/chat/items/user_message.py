@@ -59,9 +59,15 @@ def _arrow(name: str, icon: str, session_id: str, ids: tuple[str, ...], label: s
     return _button(name, OpenVersion(session_id, versions=ids), icon, label, label)
 
 
-def _button(name: str, action: RowAction, icon: str, label: str, tip: str) -> Button:
-    button = Button(name, action, Icon(icon, "faint", 16), label, "action", tip=tip)
-    button.lit, button.copied = Icon(icon, "text", 16), Icon("check", "ok", 16)
+def _button(name: str, action: RowAction, icon: str, label: str, tip: str, word: str = "") -> Button:
+    """Return a button of an icon, with a `word` beside one that is not understood alone."""
+
+    def content(icon_color: str, color: str) -> Box:
+        face = Icon(icon, icon_color, 16)
+        return Row([face, Text(word, 12, color)], 5) if word else face
+
+    button = Button(name, action, content("faint", "muted"), label, "action", tip=tip)
+    button.lit, button.copied = content("text", "text"), Icon("check", "ok", 16)
     return button
 
 
@@ -74,13 +80,13 @@ def _action_button(action: RowAction) -> Button:
             return _button("edit", action, "pencil", tr("Edit message"), tip)
         case RewindTo():
             tip = tr("Go back to before this message: files, conversation or both.")
-            return _button("rewind", action, "rewind", tr("Rewind to here"), tip)
+            return _button("rewind", action, "rewind", tr("Rewind to here"), tip, tr("Rewind"))
         case RetryAnswer():
             tip = tr("Answer again. This answer stays as a version.")
             return _button("retry", action, "rotate-ccw", tr("Retry"), tip)
         case _:
-            tip = tr("Continue from here in a new session, as a branch.")
-            return _button("branch", action, "git-branch", tr("Branch"), tip)
+            label, tip = tr("Branch"), tr("Continue from here in a new session, as a branch.")
+            return _button("branch", action, "git-branch", label, tip, label)
 
 
 def answer_buttons(row: TurnFooterRow) -> Box:
