@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
+from msgspec.structs import replace
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPen
 
@@ -136,6 +137,11 @@ class TimelineCard(TimelineRow, frozen=True):
     @property
     def title(self) -> str:
         raise NotImplementedError
+
+    @property
+    def undo_title(self) -> str:
+        """Return what its newest undo or redo changed."""
+        return self.title
 
     @property
     def key(self) -> Hashable:
@@ -374,6 +380,7 @@ class SweepCard(Rewrite, frozen=True):
     calls: int = 0
     image_messages: int = 0
     undone_with: str = ""  # the rewrite whose undo undid it too
+    kept: int = 0  # outputs that its undo or redo left as they were: the user had restored them
 
     filters = ("cached",)
 
@@ -384,6 +391,10 @@ class SweepCard(Rewrite, frozen=True):
     @property
     def title(self) -> str:
         return swept_contents_text(*self.counts)
+
+    @property
+    def undo_title(self) -> str:
+        return replace(self, outputs=self.outputs - self.kept).title
 
     @property
     def size_text(self) -> str:
@@ -644,10 +655,10 @@ class ManualActionCard(TimelineCard, frozen=True):
 
 
 class UndoCard(TimelineCard, frozen=True):
-    """An undo or a redo; `target` is the seq of what it is about, `name` its title."""
+    """An undo or a redo; `targets` are the seqs of what it is about, `name` the title of that."""
 
     kind: Literal["undo", "redo"]
-    target: int
+    targets: tuple[int, ...]
     name: str
 
     filters = ("yours",)

@@ -122,6 +122,7 @@ class _CardReducer:
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         self._newest_undo: dict[int, int] = {}  # the newest undo or redo of a change, by its event
+        self._chosen_forms: dict[int, int] = {}  # the newest form that the user chose, by the output's event
         self._pins: dict[int, int] = {}  # the newest pin of an output, or its removal, by the output's event
         self._ended = ended_observations(transcript.rewrites.placed_observations.values())
 
@@ -202,9 +203,14 @@ class _CardReducer:
             case (Undone(target=target) | Redone(target=target)) as event:
                 if seq != self._newest_undo[target] or target not in self._cards:
                     return None  # the newest says what stands
-                name, is_undo = self._cards[target].title, isinstance(event, Undone)
-                return UndoCard(seq, at, "undo" if is_undo else "redo", target, name)
+                for sweep_seq in (target, self._transcript.rewrites.attached_to(target)):
+                    if isinstance(sweep := self._cards.get(sweep_seq), SweepCard):
+                        self._cards[sweep_seq] = replace(sweep, kept=self._count_kept(sweep))
+                name, is_undo = self._cards[target].undo_title, isinstance(event, Undone)
+                return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name)
             case FormChosen(target=target) as event:
+                if not self._is_undone(seq):
+                    self._chosen_forms[target] = seq
                 words = chosen_form_text(event, seq, self._transcript)
                 return ManualActionCard(seq, at, "form", words, target, self._is_undone(seq))
             case Excluded(targets=targets) as event:
@@ -305,6 +311,11 @@ class _CardReducer:
         )
         return self._sized(sweep_card)
 
+    def _count_kept(self, sweep: SweepCard) -> int:
+        """Return how many outputs of a sweep stay as they are, whether it holds or not."""
+        chosen, pinned = self._chosen_forms, self._transcript.rewrites.pinned
+        return sum(chosen.get(seq, 0) > sweep.seq or seq in pinned for seq in sweep.event.swept)
+
     def _undone_with(self, seq: int) -> str:
         """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""
         if not self._is_undone(seq) or seq in self._transcript.rewrites.undone:
@@ -331,19 +342,22 @@ class _CardReducer:
 def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[TimelineCard]:
     """Return cards, newest first, with all rewrites before one request as one, and its undo as one.
 
-    Those beside a handover are parts of its card.
+    Those beside a handover are parts of its card. What was undone together is one card, too.
     """
     groups = _groups(cards, [step.seq for step in steps])
     merged: list[TimelineCard] = []
-    newest_undo, run, place = None, list[UndoCard](), 0
+    run, place = list[UndoCard](), 0
     for card in cards:
-        group = groups.get(card.target if isinstance(card, UndoCard) else card.seq)
+        group = groups.get(card.targets[0] if isinstance(card, UndoCard) else card.seq)
         if isinstance(card, UndoCard):
-            if group is None or (card.kind, group) != newest_undo:
-                newest_undo, run, place = (card.kind, group), [], len(merged)
+            last = run[-1] if run and run[-1].kind == card.kind else None
+            is_same = last is not None and group is not None and groups.get(last.targets[0]) is group
+            if not is_same and (last is None or last.at_ms != card.at_ms):
+                run, place = [], len(merged)
                 merged.append(card)
             run.append(card)
-            merged[place] = replace(run[0], name=_name_of_undo(group, run))
+            targets = tuple(target for each in run for target in each.targets)
+            merged[place] = replace(run[0], targets=targets, name=_name_of_undo(run, targets, groups))
         elif group is None:
             merged.append(card)
         elif card.seq == (group.parts[0].seq if isinstance(group, ChangeCard) else group.seq):
@@ -351,14 +365,20 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
     return merged
 
 
-def _name_of_undo(group: ChangeCard | HandoverCard | None, run: Sequence[UndoCard]) -> str:
-    """Return what was undone together, newest first: all of a row by its title, else each part by its own."""
-    if group is not None:
+def _name_of_undo(
+    run: Sequence[UndoCard], targets: Sequence[int], groups: Mapping[int, ChangeCard | HandoverCard]
+) -> str:
+    """Return what was undone together, oldest first: all of a row by its title, else each part by its own."""
+
+    def name(card: UndoCard) -> str:
+        group = groups.get(card.targets[0])
+        if group is None:
+            return card.name
         own = {part.seq for part in group.parts} | ({group.seq} if isinstance(group, HandoverCard) else set())
         attached = {part.seq for part in group.parts if _is_attached(part, own)}
-        if own - attached <= {card.target for card in run}:
-            return group.title
-    return dotted(dict.fromkeys(card.name for card in reversed(run)))
+        return group.undo_title if own - attached <= {*targets} else card.name
+
+    return dotted(dict.fromkeys(name(card) for card in sorted(run, key=lambda card: card.targets)))
 
 
 def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:

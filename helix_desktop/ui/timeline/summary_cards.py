@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 from typing import TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.summaries.sections import gist_sections, ordered_sections
@@ -495,9 +496,17 @@ class ChangeCard(Rewrite, frozen=True):
             (event.after, event.upto, part.title) for event, part in zip(events, summaries, strict=True)
         )
         sweeps = [part.counts for part in self.parts if isinstance(part, SweepCard)]
-        counts = map(sum, zip(*sweeps, strict=True))
-        contents = swept_contents_text(*counts) if sweeps else ""
+        counts = [*map(sum, zip(*sweeps, strict=True))]
+        contents = swept_contents_text(*counts) if any(counts) else ""
         return dotted(dict.fromkeys((*(title for *_, title in ranges), contents)))
+
+    @property
+    def undo_title(self) -> str:
+        parts = (
+            replace(part, outputs=part.outputs - part.kept) if isinstance(part, SweepCard) else part
+            for part in self.parts
+        )
+        return replace(self, parts=tuple(parts)).title
 
     @property
     def size_text(self) -> str:

@@ -295,11 +295,10 @@ class RewriteController(WindowPart):
         cards = await self._read_changes(conversation)
         if is_undo and transcript.rewrites.undone.keys().isdisjoint(seqs):
             return
-        changes = (card for card in cards if isinstance(card, UndoCard) and card.target in seqs)
+        changes = (card for card in cards if isinstance(card, UndoCard) and {*card.targets} & {*seqs})
         named = next(changes, None)
         name = named.title if named is not None else tr("Context changed.")
-        handovers = (seq for seq in seqs if seq in transcript.rewrites.handovers)  # one stands for all
-        why = also_changed(cards, transcript, seqs, next(handovers, named.target if named else seqs[0]))
+        why = also_changed(cards, transcript, seqs, named.targets if named is not None else seqs[:1])
         earlier = sum(isinstance(it, SummaryBlock) and it.seq in inside for it in transcript.window.entries())
         if earlier and is_undo:
             back = tr.plural(
@@ -343,21 +342,23 @@ def context_notice(conversation: Conversation, what: str, why: str = "", *answer
 
 
 def also_changed(
-    cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int], named: int
+    cards: Iterable[TimelineCard], transcript: Transcript, seqs: Sequence[int], named: Sequence[int]
 ) -> str:
-    """Return what falls or returns with the one of these rewrites that is named; empty for nothing.
+    """Return what falls or returns with those of these rewrites that are named; empty for nothing.
 
     What stands inside a later rewrite changes nothing.
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
-    others = sorted({*seqs, *attached} - {0, named} - covers_around(transcript).keys())
+    changed, parts = {*seqs, *attached}, set[int]()  # parts: of what is named by its summary alone
     names = dict[int, str]()
     for card in cards:
-        names[card.seq] = card.title
+        names[card.seq] = card.undo_title
         if isinstance(card, HandoverCard):
-            names |= {part.seq: part.title for part in card.parts}
+            names |= {part.seq: part.undo_title for part in card.parts}
+            parts |= {part.seq for part in card.parts} if card.seq in named else set()
         elif isinstance(card, ChangeCard):  # named as one
-            own = [part.seq for part in card.parts]
-            names |= dict.fromkeys(own, "" if named in own else card.title)
+            own = {part.seq for part in card.parts}
+            names |= dict.fromkeys(own, "" if own & {*named} else card.undo_title)
+    others = sorted(((changed - {0, *named}) | (changed & parts)) - covers_around(transcript).keys())
     titles = tuple(dict.fromkeys(names[seq] for seq in others if names.get(seq)))
     return tr("Together with it: {changes}.", changes=titles) if titles else ""

@@ -330,7 +330,7 @@ def timeline_state() -> TimelineState:
     cards: tuple[TimelineCard, ...] = (
         handover_card(3, 492),
         SweepCard(470, at, 14, SWEPT, outputs, before=24_400, after=14_600),
-        UndoCard(455, at - 3_000_000, "undo", 440, "Compacted turns 1–48"),
+        UndoCard(455, at - 3_000_000, "undo", (440,), "Compacted turns 1–48"),
         handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, HandoverFailed(

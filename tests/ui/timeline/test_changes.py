@@ -17,8 +17,10 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
+    FormChosen,
     HandoverTrigger,
     PlacementReason,
+    Redone,
     SweepMade,
     SweepReason,
     Undone,
@@ -109,13 +111,45 @@ def test_a_summary_says_of_all_at_the_same_time_what_the_user_had_restored() -> 
 
 @pytest.mark.parametrize(
     ("undone", "name"),
-    [((12, 14, 16), _TITLE), ((15,), "Part 15"), ((14, 16), "Part 16 · Part 14")],
+    [((12, 14, 16), _TITLE), ((15,), "Part 15"), ((14, 16), "Part 14 · Part 16")],
 )
 def test_an_undo_names_the_row_where_all_of_it_was_undone(undone: tuple[int, ...], name: str) -> None:
     """Undo caching of one output, in the panel, was said to have undone the compaction beside it."""
-    undos = [UndoCard(40 - seq, NOW_MS, "undo", seq, f"Part {seq}") for seq in undone]
+    undos = [UndoCard(40 - seq, NOW_MS, "undo", (seq,), f"Part {seq}") for seq in undone]
     merged = merge_changes((*undos, *_parts()), _STEPS)
     assert [card.title for card in merged if isinstance(card, UndoCard)] == [f"Undone: {name}"]
+
+
+def test_one_click_on_several_rows_is_one_undo() -> None:
+    """A summary of the panel stands for the compactions of several requests."""
+    rows = (*_parts(), SweepCard(8, NOW_MS, 3, SWEPT))
+    undos = [UndoCard(40 - seq, NOW_MS, "undo", (seq,), "Cached 3 outputs") for seq in (8, 12, 14, 16)]
+    undo, *others = merge_changes((*undos, *rows), _STEPS)
+    assert isinstance(undo, UndoCard)
+    assert undo.title == f"Undone: Cached 3 outputs · {_TITLE}"
+    assert not any(isinstance(other, UndoCard) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("before", "words"),
+    [((), "Redone: Cached 2 outputs"), ((FormChosen(4, "full", "all", 9),), "Redone: Cached 1 output")],
+)
+def test_an_undo_or_redo_counts_what_it_changed(
+    bare_pane: Timeline, before: Sequence[Event], words: str
+) -> None:
+    """What the user had restored by itself stays as it is."""
+    calls = tuple(ToolCall(name, "read_file", '{"path": "a.md"}') for name in "cd")
+    outputs = (ToolAnswered(it.id, "read_file", "words " * 90, "d" * 64, 540, 90, 1) for it in calls)
+    swept: tuple[Event, ...] = (
+        UserSpoke("Read both.", 3),
+        AssistantSpoke("", "lab/m", 9, calls),
+        *outputs,
+        AssistantSpoke("Read.", "lab/m", 2),
+        SweepMade((3, 4), 60, SweepReason.BATCH),
+    )
+    cards, _ = _show_log(bare_pane, (*swept, *before, Undone(6), Redone(6)))
+    assert cards[0].title == words
+    assert next(card for card in cards if isinstance(card, SweepCard)).title == "Cached 2 outputs"
 
 
 def test_a_link_to_it_or_to_a_part_opens_that(pane: Timeline) -> None:
@@ -155,7 +189,7 @@ def test_a_click_beside_its_buttons_opens_and_closes_it(qtbot: QtBot, pane: Time
 
 def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
     undone = _parts(is_undone=True)
-    marks = tuple(UndoCard(23 - at, NOW_MS, "undo", seq, "") for at, seq in enumerate((12, 14, 16)))
+    marks = tuple(UndoCard(23 - at, NOW_MS, "undo", (seq,), "") for at, seq in enumerate((12, 14, 16)))
     pane = open_timeline(qtbot, TimelineState((*marks, *undone), steps=_STEPS, window=24_000))
     assert shown_seqs(pane) == [23]
     assert card(pane, 23).accessible_name == f"Undone: {_TITLE}"
@@ -251,7 +285,7 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(bare_pane: Tim
         events = (*events, event)
         cards, transcript = _show_log(bare_pane, events)
         assert list(pills(bare_pane, sweep)) == expected
-        assert also_changed(cards, transcript, (7,), 7) == changed
+        assert also_changed(cards, transcript, (7,), (7,)) == changed
 
 
 _OBSERVED = ObservationsMade(1, 4, (), (), "", "e" * 64, 1, 50, 500, 4, "m")

@@ -143,10 +143,10 @@ async def _check_a_sweep(rig: WindowRig) -> None:
 
         await rig.conversation.window.exclude(outputs["part4.txt"])
         press_action(rig.chat.view, rig.rows(DividerRow)[-1], "undo")
-        words = "Undone: Cached 3 outputs Together with it: You left out Read part4.txt."
+        words = "Undone: Cached 3 outputs · You left out Read part4.txt"
         await until(lambda: words in " ".join(rig.banner_text().split()), "each change once")
         press_action(rig.chat.view, rig.rows(DividerRow)[-1], "redo")
-        redone = "Redone: You left out Read part4.txt Together with it: Cached 3 outputs."
+        redone = "Redone: Cached 3 outputs · You left out Read part4.txt"
         await until(lambda: redone in " ".join(rig.banner_text().split()), "each change once")
 
 

@@ -555,7 +555,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
         elif isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
             assert card.is_undone == (not transcript.rewrites.is_active(card.seq))
         if isinstance(card, UndoCard):
-            assert transcript.rewrites.is_undoable(card.target)
+            assert all(map(transcript.rewrites.is_undoable, card.targets))
     titles = [card.title for card in cards if isinstance(card, HandoverCard)]
     assert len(set(titles)) == len(titles)
     assert all(title.startswith("Compacted ") for title in titles)
