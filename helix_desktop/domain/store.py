@@ -434,7 +434,7 @@ class SessionVersions:
 
     def __init__(self, listed: Iterable[SessionSummary]) -> None:
         by_id = {summary.id: summary for summary in listed}
-        self._groups: dict[str, tuple[SessionSummary, ...]] = {}
+        self.groups: dict[str, tuple[SessionSummary, ...]] = {}  # by id of each that has other versions
         members: dict[str, list[SessionSummary]] = {}
         for summary in by_id.values():
             if not summary.is_version:
@@ -449,26 +449,26 @@ class SessionVersions:
             versions = [*group, by_id[first]] if first in by_id else group
             if len(versions) > 1:
                 ordered = tuple(sorted(versions, key=lambda summary: (summary.created, summary.id)))
-                self._groups |= dict.fromkeys((summary.id for summary in ordered), ordered)
+                self.groups |= dict.fromkeys((summary.id for summary in ordered), ordered)
 
     def of(self, summary: SessionSummary) -> tuple[SessionSummary, ...]:
         """Return all versions of a listed session, oldest first; itself alone where there are no others."""
-        return self._groups.get(summary.id, (summary,))
+        return self.groups.get(summary.id, (summary,))
 
     def ids_of(self, session_id: str) -> tuple[str, ...]:
         """Return the ids of all versions of a session, oldest first, its own among them."""
-        return tuple(summary.id for summary in self._groups.get(session_id, ())) or (session_id,)
+        return tuple(summary.id for summary in self.groups.get(session_id, ())) or (session_id,)
 
     def row_of(self, summary: SessionSummary) -> SessionSummary:
         """Return the version that a list shows: the one that was used last."""
-        group = self._groups.get(summary.id)
+        group = self.groups.get(summary.id)
         if group is None:  # as are most of 10,000
             return summary
         return max(group, key=lambda version: (version.updated, version.created, version.id))
 
     def place_of(self, summary: SessionSummary) -> ListPlace:
         """Return where a session is listed: older apps pinned and archived each version alone."""
-        if summary.id not in self._groups:
+        if summary.id not in self.groups:
             return summary.place
         places = [version.place for version in self.of(summary)]
         return ListPlace(any(place.pinned for place in places), all(place.archived for place in places))

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import takewhile
 from typing import Generic, TypeVar
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QRectF, QSize, Qt
+from PySide6.QtCore import QModelIndex, QRectF, QSize, QStringListModel, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
@@ -19,7 +18,6 @@ from helix_desktop.ui.kit.boxes import PaintState, Pen
 R = TypeVar("R")
 ROW_ROLE = int(Qt.ItemDataRole.UserRole)
 """The value of a row."""
-_ROOT = QModelIndex()
 
 
 class ChoiceList(Themed, QListView, Generic[R]):
@@ -82,34 +80,30 @@ class ChoiceList(Themed, QListView, Generic[R]):
 
     def set_rows(self, rows: Sequence[R]) -> None:
         """Show these rows: in place where only what they say changed, so that scroll and editor stay."""
-        model, old = self.row_model, self.rows
-        pairs = zip(old, rows, strict=False)
-        same = sum(1 for _ in takewhile(lambda pair: self.key_of(pair[0]) == self.key_of(pair[1]), pairs))
+        model, old, key_of = self.row_model, self.rows, self.key_of
+        pairs = enumerate(zip(old, rows, strict=False))
+        others = (at for at, (row, new) in pairs if row is not new and key_of(row) != key_of(new))
+        same = next(others, min(len(old), len(rows)))
         if same < min(len(old), len(rows)) or not same:
-            model.beginResetModel()
             self.rows = rows
-            model.endResetModel()
+            model.setStringList([""] * len(rows))
             return
-        if len(old) > same:
-            model.beginRemoveRows(_ROOT, same, len(old) - 1)
-            self.rows = old[:same]
-            model.endRemoveRows()
-        elif len(rows) > same:
-            model.beginInsertRows(_ROOT, same, len(rows) - 1)
+        if len(rows) > same:
             self.rows = rows
-            model.endInsertRows()
+            model.insertRows(same, len(rows) - same)
+        elif len(old) > same:
+            model.removeRows(same, len(old) - same)
         self.rows = rows
-        if changed := [at for at in range(same) if old[at] != rows[at]]:
+        if changed := [at for at in range(same) if old[at] is not rows[at] and old[at] != rows[at]]:
             model.dataChanged.emit(model.index(changed[0]), model.index(changed[-1]))
 
 
-class _RowModel(QAbstractListModel):
+class _RowModel(QStringListModel):
+    """The rows of a list; Qt counts them itself: it asks how many there are for each of thousands."""
+
     def __init__(self, view: ChoiceList[R]) -> None:
         super().__init__(view)
         self._view = view
-
-    def rowCount(self, parent: Index = _ROOT) -> int:
-        return 0 if parent.isValid() else len(self._view.rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         at = index.row()

@@ -91,10 +91,10 @@ def _log_parts(session_id: str, last_seq: int, by_id: dict[str, SessionSummary])
 def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSummary]]:
     """Return the branches made by editing or retrying, by their point, oldest first."""
     groups: dict[_Point, list[SessionSummary]] = {}
-    for summary in sorted(summaries, key=lambda summary: summary.created):
-        if summary.is_version:
-            point = (summary.branch_of, summary.branch_seq, summary.branch_how)
-            groups.setdefault(point, []).append(summary)
+    versions = [summary for summary in summaries if summary.is_version]
+    for summary in sorted(versions, key=lambda summary: summary.created):
+        point = (summary.branch_of, summary.branch_seq, summary.branch_how)
+        groups.setdefault(point, []).append(summary)
     return groups
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -62,6 +63,7 @@ tr = Translator("Workspaces")
 
 _DEMO_PROVIDER = "demo/"
 _COALESCE_MS = 250
+_SLICE = 100  # sessions: about 5 ms, after which the window goes on first
 _PAUSE_FACTOR = 10  # the list takes at most so much less time than there is between two updates of it
 MISSING_FOLDER = "folder-missing"
 """Of the notice that the folder of a workspace is gone."""
@@ -95,6 +97,8 @@ class SessionLists(WindowPart):
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._lists_interrupted = False
+        self._refreshing = asyncio.Lock()
+        self._listed: dict[str, SessionItem] = {}  # those that stay equal stay the same
         self._last_shown: dict[str, str] = {}  # by session: which of its versions was on screen last
         self._refresh_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
         self._refresh_timer.timeout.connect(lambda: self._start(self._refresh(), "refresh sidebar"))
@@ -142,12 +146,11 @@ class SessionLists(WindowPart):
         await self._refresh()
 
     async def _refresh(self) -> None:
-        workspace = self._session.opened
-        complete = await self._show_sessions(workspace)
-        await self._note_interrupted()
-        self.show_workspaces()
-        if workspace is not None and not complete and workspace.id not in self._recounting:
-            self._start(self._recount(workspace), "recount sessions")
+        async with self._refreshing:
+            await self._show_sessions()
+            await asyncio.sleep(0)
+            await self._note_interrupted()
+            self.show_workspaces()
 
     async def _note_interrupted(self) -> None:
         """Note in the records of open workspaces in which a turn was interrupted, for when they are closed.
@@ -237,39 +240,57 @@ class SessionLists(WindowPart):
             git=git_text(self._services.git.status(record.id)),
         )
 
-    async def _show_sessions(self, workspace: OpenWorkspace | None) -> bool:
-        """Show a workspace's sessions; return True if every session's usage is known."""
-        sidebar = self._window.sidebar
+    async def _show_sessions(self) -> None:
+        """Show the workspace's sessions, in slices, and count those whose usage is not known."""
+        sidebar, workspace = self._window.sidebar, self._session.opened
         if workspace is None:
             if not self._session.is_opening:
                 sidebar.show_sessions([], datetime.now())
-            return True
+            return
         sessions = await workspace.store.sessions()
-        self._lists_interrupted = any(map(workspace.is_interrupted, sessions))
         totals = await workspace.store.totals()
         self._cache_sizes[workspace.id] = format_size(totals.size) if totals.entries else ""
-        started_s = perf_counter()
+        started_s, began_at = perf_counter(), self._place_on_screen
         titles = {session.id: session.title for session in sessions}
         versions = SessionVersions(session for session in sessions if not session.parent)
         marked_id = self._opening_id if self._opening_id in titles else self._session.id
+        await asyncio.sleep(0)
         unused = await unused_sessions(self._windows, workspace, sessions) - {marked_id}
         subagents = subagent_sessions(sessions)
         self._last_shown |= dict.fromkeys(versions.ids_of(marked_id), marked_id)
         shown = {
-            session.id: self._shown_version(versions.ids_of(session.id)) or versions.row_of(session).id
-            for session in sessions
-            if not session.parent
+            session_id: self._shown_version(versions.ids_of(session_id)) or versions.row_of(group[0]).id
+            for session_id, group in versions.groups.items()
         }
-        items = [
-            _item(session, workspace, marked_id, titles.get(session.origin, ""), subagents, versions, shown)
-            for session in sessions
-            if session.id not in unused
-            and (session.parent in titles if session.parent else shown[session.id] == session.id)
-        ]
+        items, is_interrupted, is_counted = list[SessionItem](), False, True
+        for at, session in enumerate(sessions):
+            if at % _SLICE == 0:
+                await asyncio.sleep(0)
+            is_interrupted = is_interrupted or workspace.is_interrupted(session)
+            is_counted = is_counted and bool(session.parent or workspace.usage.of(session) is not None)
+            has_lost_parent = session.parent and session.parent not in titles
+            is_shown = shown.get(session.id, session.id) == session.id and session.id not in unused
+            if is_shown and not has_lost_parent:
+                origin = titles.get(session.origin, "")
+                item = _item(session, workspace, marked_id, origin, subagents, versions, shown)
+                items.append(known if (known := self._listed.get(item.id)) == item else item)
+        self._listed = {item.id: item for item in items}
+        sidebar.session_list.arrange(items)
+        await asyncio.sleep(0)
+        if began_at != self._place_on_screen:
+            await self._show_sessions()
+            return
+        self._lists_interrupted = is_interrupted
         sidebar.show_sessions(items, datetime.now())
         took_ms = round((perf_counter() - started_s) * 1000)
         self._refresh_timer.setInterval(max(_COALESCE_MS, took_ms * _PAUSE_FACTOR))
-        return all(session.parent or workspace.usage.of(session) is not None for session in sessions)
+        if not is_counted and workspace.id not in self._recounting:
+            self._start(self._recount(workspace), "recount sessions")
+
+    @property
+    def _place_on_screen(self) -> tuple[str, str]:
+        """Return the workspace and the session that are on screen, or soon."""
+        return self._session.workspace_id, self._opening_id or self._session.id
 
     def _shown_version(self, versions: Sequence[str]) -> str:
         """Return which of a session's versions was on screen last, the same for each of them; empty: none."""

@@ -222,6 +222,8 @@ def test_sessions_are_found_by_their_messages_and_open_there(qtbot: QtBot, sideb
     assert visible_texts(sidebar) == ["Earlier", "Design review"]
     description = view.index_of("c").data(Qt.ItemDataRole.AccessibleTextRole)
     assert "…fix the lexer" in description
+    line_px = view.visualRect(view.row_model.index(0)).height()
+    assert view.visualRect(view.index_of("c")).height() > line_px, "room for what was found"
     with performed(sidebar) as intents:
         QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
     assert intents == [OpenListedSession("c", 7)]

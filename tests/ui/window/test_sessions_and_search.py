@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import Mapping
 from functools import partial
 from itertools import pairwise
@@ -21,7 +22,7 @@ from helix_desktop.config.view_states import ViewState
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import SessionArchived
-from helix_desktop.domain.store import ListPlace, SavedFilter, SessionSummary
+from helix_desktop.domain.store import Commit, ListPlace, SavedFilter, SessionSummary
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.layout import LazyPage
@@ -44,6 +45,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.store.builders import make_summary
 from tests.support.window.buttons import find_button, press
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, act, open_window, until
 
@@ -252,6 +254,41 @@ async def _check_what_was_used_stays(rig: WindowRig, others: list[str], drafted:
 
 
 OWN_WINDOWS = (Qt.WindowType.Dialog, Qt.WindowType.Popup, Qt.WindowType.ToolTip, Qt.WindowType.Tool)
+
+
+async def test_a_long_list_of_sessions_keeps_no_click_waiting(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    for number in range(600):
+        await rig.workspace.store.commit(Commit(f"{number}", summary=make_summary(f"{number}", number)))
+    sidebar, shown = rig.wiring.sidebar, rig.window.sidebar.session_list
+    create_task = asyncio.get_running_loop().create_task
+    calls = 0
+
+    def count(*_: object) -> None:
+        nonlocal calls
+        calls += 1
+
+    async def calls_of_turn() -> int:
+        nonlocal calls
+        calls = 0
+        await asyncio.sleep(0)
+        return calls
+
+    longest, refreshing = 0, create_task(sidebar.refresh())
+    sys.setprofile(count)
+    try:
+        while not refreshing.done():
+            longest = max(longest, await calls_of_turn())
+        refreshing = create_task(sidebar.refresh())
+        while await calls_of_turn() < 10_000:
+            assert not refreshing.done(), "no slice has so many"
+    finally:
+        sys.setprofile(None)
+    assert shown.session_count() == 601
+    assert longest < 30_000, "calls at once: more than 600 sessions take in slices"
+    with sidebar.opening("300"):
+        await refreshing
+        assert [item.id for item in shown.sessions() if item.active] == ["300"]
 
 
 class StrayWindows(QObject):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Literal, NamedTuple
@@ -126,7 +126,7 @@ def day_group(updated_ms: int, now: datetime) -> ListGroup:
 
 
 def nested_sessions(
-    items: Iterable[SessionItem], needle: str = "", found: Mapping[str, FoundMessage] = MappingProxyType({})
+    items: Sequence[SessionItem], needle: str = "", found: Mapping[str, FoundMessage] = MappingProxyType({})
 ) -> list[SessionItem]:
     """Return the sessions to show, newest first, each followed by what is below it in the order it began.
 
@@ -134,16 +134,24 @@ def nested_sessions(
     where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
     trees come first, archived ones last. `found` has by session what a search for the `needle` found in it.
     """
-    listed = [row for item in items for row in _with_found(item, needle, found)] if needle else list(items)
+    listed = [row for item in items for row in _with_found(item, needle, found)] if needle else items
     places = {item.id: item.place for item in listed}
-    below: dict[str, list[SessionItem]] = {}
-    for item in sorted(listed, key=lambda item: (not item.parent, item.created_ms, item.title)):
-        above = item.parent or item.branch_of
-        is_below = above in places and item.place.is_below(places[above])
-        below.setdefault(above if item.parent or is_below else "", []).append(item)
-    listed_trees = [tree for tree in _trees(below, needle) if tree]
-    listed_trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
-    return [item for tree in listed_trees for item in tree]
+    above = {item.parent or item.branch_of for item in listed}
+    trees: list[list[SessionItem]] = []
+    below: dict[str, list[SessionItem]] = {"": []}
+    for item in listed:
+        parent = item.parent or item.branch_of
+        if not parent and item.id not in above:  # as are most of 10,000
+            if not needle or _is_found(item, needle):
+                trees.append([item])
+        else:
+            is_below = parent in places and item.place.is_below(places[parent])
+            below.setdefault(parent if item.parent or is_below else "", []).append(item)
+    for siblings in below.values():
+        siblings.sort(key=lambda item: (not item.parent, item.created_ms, item.title))
+    trees += filter(None, _trees(below, needle))
+    trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
+    return [item for tree in trees for item in tree]
 
 
 def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> list[SessionItem]:
@@ -249,7 +257,7 @@ def _usage(item: SessionItem) -> str:
 
 _RENAME_KEY = "F2"
 
-_HEADING_PX, _LINE_PX, _NESTED_PX, _FOUND_PX = 34, 36, 30, 54  # heights of rows
+_LINE_PX, _FOUND_PX = 36, 54  # heights of rows
 _INDENT_PX, _MAX_DEPTH = 16, 4
 _MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
 
@@ -320,7 +328,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         self._open_id = ""
         self._typed_text: str | None = None  # since a session was chosen, until it takes the keyboard
         self.chosen_id = ""  # of the session that was chosen last
-        self._items: list[SessionItem] = []
+        self._items: Sequence[SessionItem] = ()
+        self._nested: Sequence[SessionItem] = ()
         self._needle = ""
         self._found: Mapping[str, FoundMessage] = {}
         self._is_folded = True  # the archive
@@ -332,9 +341,16 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def update_time(self, now: datetime) -> None:
         self.show_sessions(self._items, now)
 
+    def arrange(self, items: Sequence[SessionItem]) -> None:
+        """Take the sessions that are shown next: for 10,000 that takes as long as to show them."""
+        self._items = items
+        self._nested = nested_sessions(items, self._needle, self._found)
+
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped as seen from a local `now`; one that was just opened is current."""
-        self._items, self._now = list(items), now
+        if items is not self._items:
+            self.arrange(items)
+        self._now = now
         self._show()
         self.viewport().update()  # times and counts change also where no row does
         open_id = next((session.id for session in items if session.active), "")
@@ -345,14 +361,18 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def mark_open(self, session_id: str) -> None:
         """Show a session of the list, which is being opened, as the one on screen."""
         if any(session_id in item.all_ids for item in self._items):
-            for at, item in enumerate(self._items):
+            items = list(self._items)
+            for at, item in enumerate(items):
                 is_open = session_id in item.all_ids
-                self._items[at] = replace(item, id=session_id if is_open else item.id, active=is_open)
+                if is_open or item.active:  # not the other 10,000
+                    items[at] = replace(item, id=session_id if is_open else item.id, active=is_open)
+            self.arrange(items)
             self._show()
 
     def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
         """Show only sessions whose title or facts have every word, and those with a message `found`."""
         self._needle, self._found = needle, found
+        self.arrange(self._items)
         self._show()
 
     def _fold(self, *, is_folded: bool) -> None:
@@ -367,7 +387,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         was_visible = self.viewport().rect().intersects(self.visualRect(place))
         rows: list[SessionItem | ListHeading] = []
         heading: ListGroup | None = None
-        for item in nested_sessions(self._items, self._needle, self._found):
+        for item in self._nested:
             # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
             is_same = item.depth or (heading == "earlier" and not item.place.archived)
             group = heading if is_same else _list_group(item, self._now)
@@ -376,6 +396,9 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
                 rows.append(self._heading(group))
             if heading != "archived" or not self._is_folded or self._needle:
                 rows.append(item)
+        # Else 10,000 rows would be asked how high they are, which stops the window for 50 ms.
+        is_uneven = self._needle and any(isinstance(row, SessionItem) and row.found_line for row in rows)
+        self.setUniformItemSizes(not is_uneven)
         self.set_rows(rows)
         if isinstance(current, SessionItem) and was_visible and not self.currentIndex().isValid():
             index = self.index_of(current.id)
@@ -452,9 +475,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             perform(self, intents.RenameSession(words, row.id))
 
     def height_of(self, row: SessionItem | ListHeading) -> int:
-        if isinstance(row, ListHeading):
-            return _HEADING_PX
-        return _FOUND_PX if row.found_line else _NESTED_PX if row.parent else _LINE_PX
+        return _FOUND_PX if isinstance(row, SessionItem) and row.found_line else _LINE_PX
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         row = self.rows[at]
