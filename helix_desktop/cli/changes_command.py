@@ -404,6 +404,7 @@ async def _carry_out(
     """Do what a plan says; nothing at all while a file needs a choice that was not made."""
     choices = _choices(args.on_conflict, plan)
     undecided = [file for file in plan.files if not file.can_apply and file.path not in choices]
+    left = [path for path, choice in choices.items() if choice != args.on_conflict]
     does_revert = not (args.dry_run or undecided)
     event = await workspace.changes.revert(session_id, plan, choices) if does_revert else None
     changed = [
@@ -420,6 +421,8 @@ async def _carry_out(
         if does_revert:
             count = len(plan.counted_changes(choices))
             print_err(tr.plural(count, "%n file changed", "%n files changed"))
+            if left:
+                print_err(tr.plural(len(left), "%n file couldn't be changed", "%n files couldn't be changed"))
             if changed and event is None:
                 print_err(tr("The session is open in another Helix program, which records this."))
         elif undecided:
@@ -432,7 +435,7 @@ async def _carry_out(
             )
         else:
             print_err(tr("Nothing was changed: this was a dry run."))
-    return FAILED if undecided else 0
+    return FAILED if undecided or left else 0
 
 
 def _choices(on_conflict: RevertChoice | None, plan: RevertPlan) -> dict[str, RevertChoice]:

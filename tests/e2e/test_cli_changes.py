@@ -119,6 +119,11 @@ async def test_what_was_changed_is_listed_printed_and_taken_back(cli: Cli, tmp_p
     assert result.code == 0, result
     assert (cli.project / "a.txt").read_text() == "eins\n\n\nmine\n"
     assert (cli.project / "b.txt").read_text() == "b\n"
+    unmerged = await changes(cli, "revert", "--turn", "1", "--on-conflict", "merged")
+    assert unmerged.code == 1, "a script must see that it isn't reverted"
+    assert "a.txt: Changed since in the same lines" in unmerged.out.decode()
+    assert "1 file couldn't be changed" in unmerged.err
+    assert (cli.project / "a.txt").read_text() == "eins\n\n\nmine\n"
     step = second["capture"][:8]
     merged = await changes(cli, "revert", "--file", "a.txt", "--step", step, "--on-conflict", "merged")
     assert merged.code == 0, merged
