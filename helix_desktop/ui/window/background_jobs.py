@@ -199,7 +199,8 @@ class SessionJobs(QObject):
         elif work.action is None:
             composer.show_work(work.text, tr("Choosing what to send…"))
         else:
-            shorter = work.text.partition(" · ")[0], running_text("handover"), tr("Summarizing…")
+            ahead = tr("Summarizing ahead of the next compaction")  # wider than the line of one under way
+            shorter = work.text.partition(" · ")[0], ahead, tr("Summarizing…")
             composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)
 
     def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:
