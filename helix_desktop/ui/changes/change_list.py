@@ -574,11 +574,17 @@ class ChangeDetail(QWidget):
             self._put_text(tr("Reading the changes…"))
 
     def show_diff(self, row: FileRow, diff: FileDiff, states: Sequence[HunkState] = ()) -> None:
-        """Show the diff of the selected file, with the states of its hunks; none named: all stand."""
+        """Show the diff of the selected file, with the states of its hunks; none named: all stand.
+
+        What was taken back is pale. One that stands alone is reverted with the file.
+        """
         self.has_diff, self._states = True, tuple(states)
-        can_revert = row.can_revert_hunks
+        marks = [_hunk_mark(row, state) for state in states] if row.can_revert_hunks else []
+        if row.status == "reverted":
+            marks = [HunkMark(is_over=True)] * len(diff.hunks)
+        is_alone = len(diff.hunks) == 1 and not any(mark.word for mark in marks)
+        can_revert = row.can_revert_hunks and not is_alone
         place = (row.key, row.contents, can_revert, row.is_redoable)
-        marks = [_hunk_mark(row, state) for state in states] if can_revert else []
         if place == self._diff_place and self.diff.diff == diff:
             self.diff.text.show_marks(marks)  # it stays where it was scrolled to
         else:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
@@ -309,6 +309,12 @@ class ChangesPage(ThemedBackground):
         if not self.list.select(key):
             self.filter_bar.clear()
             self.list.select(key)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Look at the disk: what changed outside all calls since the last one isn't known yet."""
+        super().showEvent(event)
+        if self._start is not None and not event.spontaneous() and self._session.has_conversation:
+            self._session.conversation.changes.scan_in_background()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Put the diff below the list where it has no room beside it; a low page has less room below."""

@@ -37,6 +37,7 @@ from helix_desktop.ui.changes.change_list import CopyPatch, RedoChanges
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
+from helix_desktop.ui.design.diff.canvas import HunkHead
 from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.minute_clock import MinuteClock
@@ -355,6 +356,10 @@ def test_an_empty_page_says_why_and_the_strip_what_can_be_undone(page: ChangesPa
     assert page.coverage.places.isHidden()
 
 
+def _hunk_heads(page: ChangesPage) -> list[HunkHead]:
+    return [head for head in page.detail.diff.text.findChildren(HunkHead) if head.isVisible()]
+
+
 def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesPage) -> None:
     grouped, changes = page.state.grouped, page.state.changes
     assert grouped is not None
@@ -369,9 +374,18 @@ def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesP
     assert not detail.has_diff
     assert detail.body.currentWidget() is detail.diff
     assert (detail.diff.words.text(), detail.diff.words.isVisible()) == ("Reading the changes…", True)
-    detail.show_diff(row, diff_contents(b"one\n", b"two\n"))
-    detail.show_entry(replace(row, status="reverted"))
+    several, one = diff_contents(b"1\n" * 20, b"2\n" + b"1\n" * 18 + b"2\n"), diff_contents(b"1\n", b"2\n")
+    detail.show_diff(row, several)
+    assert len(_hunk_heads(page)) == 2
+    detail.show_diff(row, one)
+    assert _hunk_heads(page) == [], "the file's button reverts its only part"
+    stands = detail.diff.text.viewport().grab().toImage()
+    reverted = replace(row, status="reverted")
+    detail.show_entry(reverted)
     assert not detail.has_diff, "it is shown anew, without a revert of its parts"
+    detail.show_diff(reverted, one)
+    assert detail.diff.text.viewport().grab().toImage() != stands, "pale: it isn't on the disk"
+    assert _hunk_heads(page) == []
     press(page, "group-by-file")
     group = next(group for group in grouped.by_file if group.status == "open" and group.can_accept)
     page.select(group.key)

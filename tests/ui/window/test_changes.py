@@ -154,6 +154,11 @@ async def _check_a_turn(rig: WindowRig) -> None:
         merged = {"notes.txt": NOTES.replace("six", "6"), "old.txt": "old\n"}
         await until(lambda: contents(folder) == merged, "the merge written")
 
+        rig.window.show_page("timeline")
+        (folder / "by-hand.txt").write_text("outside all calls\n")
+        rig.window.show_page("changes")
+        await until(lambda: "by-hand.txt" in listed(rig), "what changed while another page was shown")
+
 
 async def _check_a_rewind(rig: WindowRig) -> None:
     """It takes files and conversation back, and the files return."""
