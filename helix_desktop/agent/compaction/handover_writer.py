@@ -70,7 +70,7 @@ from helix_desktop.context.window.used_tokens import (
     measure_usage,
 )
 from helix_desktop.context.window.window import PromptFrame, handover_as_sent, project
-from helix_desktop.domain.cost import CostEstimate, Spending
+from helix_desktop.domain.cost import CostEstimate, Spending, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError, SummaryRefused
 from helix_desktop.domain.events.conversation import UserSpoke
@@ -768,4 +768,16 @@ class HandoverWriter:
         text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
         content = index_content(text, "handover", f"e{event.upto}")
         indexed = msgspec.structs.replace(event, index=content.digest, index_entries=entries)
-        await self._session.record_decided(lambda: checked_events(self._session, indexed), [content])
+        decided = list[Event]()
+
+        def decide() -> list[Event]:
+            decided.extend(checked_events(self._session, indexed))
+            return decided
+
+        try:
+            await self._session.record_decided(decide, [content])
+        except asyncio.CancelledError:
+            await self._session.drain()  # what was about to be stored is made all the same, unless refused
+            if not decided:
+                await self._session.unused.record(spending_of(event))
+            raise

@@ -30,6 +30,7 @@ from helix_desktop.domain.events.rewrite import (
     HandoverTrigger,
     SummaryProblem,
     SweepMade,
+    SweepReason,
 )
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import (
@@ -255,6 +256,23 @@ async def test_a_due_handover_is_canceled_once_other_rewrites_made_the_room() ->
     (discarded,) = rig.events(HandoverDiscarded)
     assert (discarded.spent > 0, discarded.estimated) == (True, True), "although no word of it had come"
     assert rig.conversation.session.transcript.handover_failures == 0
+
+
+async def test_a_summary_that_is_canceled_while_it_waits_to_be_stored_is_paid_for() -> None:
+    rig, gate = await rig_with_due_handover(SUMMARY)
+    rig.store.gated_event_types = (SweepMade,)
+    log = rig.conversation.session.log
+    outputs = tuple(recorded.seq for recorded in log if isinstance(recorded.event, ToolAnswered))
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(rig.conversation.session.record(SweepMade(outputs, 5_000, SweepReason.MANUAL)))
+        await rig.store.gate_reached.wait()
+        gate.set()
+        await rig.wait_until(lambda: "write" in [each.phase for each in rig.updates_of(CompactionProgress)])
+        rig.store.gate.set()
+    await rig.wait_until_idle()
+    assert rig.events(HandoverMade) == rig.events(HandoverFailed) == []
+    (discarded,) = rig.events(HandoverDiscarded)
+    assert discarded.spent > 0
 
 
 async def test_a_due_handover_is_canceled_where_the_policy_is_turned_off() -> None:
