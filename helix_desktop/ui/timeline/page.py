@@ -32,7 +32,6 @@ from helix_desktop.ui.kit.intents import (
     LookAtStep,
     RedoLast,
     ShowEvent,
-    ShowHandovers,
     ShowInTimeline,
     UndoLast,
     handles,
@@ -263,12 +262,9 @@ class Timeline(Themed, QWidget):
         self.now_button = PushButton(tr("Back to now"), "link", name="back_to_now")
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
-        self.handovers_button = PushButton(tr("Edit summaries…"), "link", name="handovers")
-        self.handovers_button.clicked.connect(lambda: perform(self, ShowHandovers()))
-        actions = [self.now_button, self.handovers_button]
         self._meaning = SelectableText("", 12, "muted")
         self._fallbacks = SelectableText("", 12, "muted")
-        for part in (ResponsiveRow(numbers, actions), self.chart, self._meaning, self._fallbacks):
+        for part in (ResponsiveRow(numbers, [self.now_button]), self.chart, self._meaning, self._fallbacks):
             card.body.addWidget(part)
         usage = HostedRow("usage", tr("Context over time"))
         usage.setLayout(column(card))
@@ -295,8 +291,6 @@ class Timeline(Themed, QWidget):
     def _show_usage(self) -> None:
         """Show what the step that is looked at sent; how full the context is now, panel or top bar say."""
         state, step = self._state, self._past_step
-        has_summary = any(isinstance(card, HandoverCard) for card in state.cards)
-        self.handovers_button.setVisible(step is None and has_summary)
         self.now_button.setVisible(step is not None)
         drag = tr("Drag the circle to see earlier requests")
         texts = (tr("Context over time"), "", drag if state.steps else "")

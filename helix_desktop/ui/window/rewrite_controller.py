@@ -35,7 +35,7 @@ from helix_desktop.ui.chat.actions import CompactUpTo
 from helix_desktop.ui.handover.versions_and_drafts import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, SENT_MESSAGE, UNDOABLE_CHANGE, keep_tip
+from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, SENT_MESSAGE, UNDOABLE_CHANGE
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
 from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
@@ -62,10 +62,6 @@ class RewriteController(WindowPart):
         super().__init__(window, windows)
         self.handover_window: HandoverWindow | None = None
         session = self._session
-        tip = tr("Read, edit, compare and write summaries, or start a session from one")
-        window.pages.timeline.when_built(
-            lambda page: keep_tip(window.commands.compact_now, tip, page.handovers_button.setToolTip)
-        )
         session.changed.connect(self._show_hold)
         session.changed.connect(self._offer)
         session.on(HoldSet, lambda _: self._show_hold())

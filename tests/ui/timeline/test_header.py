@@ -14,7 +14,7 @@ from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.plot import axis_ticks
-from helix_desktop.ui.kit.intents import FocusComposer, OpenSession, ShowHandovers
+from helix_desktop.ui.kit.intents import FocusComposer, OpenSession
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.usage_chart import Scrubber, UsageChart, point_text
 from helix_desktop.ui.timeline.usage_points import UsagePoint
@@ -49,28 +49,18 @@ def test_the_chart_ends_at_how_full_the_context_is_before_the_log_has_been_read(
 
 
 def test_the_empty_state_leads_to_the_first_message(qtbot: QtBot) -> None:
-    """Without a message there is nothing to hand on, and one button."""
     pane = open_timeline(qtbot, TimelineState())
     assert pane.empty.isVisible()
-    assert not pane.handovers_button.isVisible()
     assert intents_of(pane, pane.empty.button.click) == [FocusComposer()]
 
 
-def test_a_button_leads_to_the_summaries_once_there_is_one(qtbot: QtBot) -> None:
-    """Not while the past is looked at: the window shows what would be written now."""
+def test_the_words_of_the_cards_are_explained_where_they_stand(qtbot: QtBot) -> None:
     pane = open_timeline(qtbot, TimelineState((), usage_points(), 24_000))
     assert not pane.empty.isVisible()
     assert "Nothing has left the context yet." in shown_texts(pane)
-    assert not pane.handovers_button.isVisible()
     pane.set_state(replace(pane._state, cards=(handover_card(1, 492),)))
-    assert pane.handovers_button.isVisible()
     (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached outputs leave one line")]
-    assert "compacted messages a summary" in meaning, "the words of the cards are explained where they stand"
-    assert intents_of(pane, pane.handovers_button.click) == [ShowHandovers()]
-    pane.show_past(steps()[70])
-    assert not pane.handovers_button.isVisible()
-    pane.show_past(None)
-    assert pane.handovers_button.isVisible()
+    assert "compacted messages a summary" in meaning
 
 
 def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot) -> None:

@@ -418,17 +418,8 @@ def script(request: dict[str, Any]) -> Reply:
     return StreamedReply(Text("It is 8080."), usage=TokenCounts(4_000, 5))
 
 
-async def _open_handovers(rig: WindowRig, *, has_summary: bool = True) -> HandoverWindow:
-    """Open them from the timeline, which offers that once there is one, else from the command list."""
-    rig.window.show_page("timeline")
-    button = rig.views.timeline.get().handovers_button
-    if has_summary:
-        await until(button.isVisible, "the timeline")
-        assert button.toolTip().endswith("(Ctrl+Shift+K)")
-        button.click()
-    else:
-        assert not button.isVisible()
-        rig.window.commands.continue_session.trigger()
+async def _open_handovers(rig: WindowRig) -> HandoverWindow:
+    rig.window.commands.continue_session.trigger()
     window = await opened_handovers(rig)
     await until(lambda: notes(window), "the preview")
     return window
@@ -441,7 +432,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: Windo
         old = rig.conversation.session.id
         requests = len(server.bodies)
         timeline = rig.views.timeline.get()
-        window = await _open_handovers(rig, has_summary=False)
+        window = await _open_handovers(rig)
         assert window.seq == NOW
         assert notes(window)[0].startswith("A new session starts with this summary")
         assert window.session_button.isHidden(), "there is nothing else to make of one turn"
