@@ -180,16 +180,16 @@ def divider_change_text(
     """Return what a rewrite did, for a line in the chat."""
     match event:
         case HandoverMade(revises=revises) if revises:
-            return tr("summary edited")
+            return tr("Edited summary")
         case Excluded():
-            return tr("something left out")
+            return tr("Left something out")
         case SweepMade(reason=SweepReason.REFUSED):
-            return tr("images cached")
+            return tr("Cached images")
         case SweepMade():
             items = map(transcript.messages.item, event.swept)
             if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
-                return tr("outputs cached")
-            return tr("inputs cached")
+                return tr("Cached outputs")
+            return tr("Cached inputs")
         case _:
             return summary_title(event, transcript)
 

@@ -126,7 +126,7 @@ def _link(name: str, action: RowAction, label: str, labels: Sequence[str]) -> Bu
     texts = [Text(words, 12, "accent_text", 500) for words in labels]
     words = Text(label, 12, "accent_text", 500)
     wide = max(text.width() for text in texts)
-    return Button(name, action, Frame(words, wide=wide), label, "words", lit=Text(label, 12, "text", 500))
+    return Button(name, action, Frame(words, wide=wide), label, "words")
 
 
 def quoted(text: TextBlock) -> Box:
