@@ -51,9 +51,7 @@ tr = Translator("Timeline")
 
 COLUMN_WIDTH = 760  # pixels at 100 %; the chat's column has the same
 _NODE_COLORS: dict[Node, str] = {
-    "live": "accent",
-    "handover": STATE_WORDS["handed_over"].color,
-    "compacted": STATE_WORDS["folded"].color,
+    **dict.fromkeys(("live", "handover", "compacted"), STATE_WORDS["folded"].color),
     "sweep": STATE_WORDS["cached"].color,
     "failure": "error",
     "limit": "warn",
