@@ -25,7 +25,7 @@ from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text
 from helix_desktop.ui.kit.intents import BranchSession, OpenCacheEntry, RewindTo, ShowInTimeline
 from helix_desktop.words.attachments import attachment_icon, attachment_name
-from helix_desktop.words.state_words import explain_outdated
+from helix_desktop.words.state_words import STATE_WORDS, explain_outdated
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -159,6 +159,7 @@ class UserMessageItem(RowItem):
             if words:
                 chip = _chip(words, words, icon)
                 if row.cover_seq and icon == "layers":
+                    chip = _chip(words, words, icon, tint=STATE_WORDS["folded"].color)
                     label = tr("Show in timeline")
                     chip = Button(
                         "open:rewrite", ShowInTimeline(row.cover_seq), chip, label, "chip", tip=label
@@ -193,7 +194,7 @@ class UserMessageItem(RowItem):
         super().__init__(row, context, tools, Column(parts, 4), notes)
 
 
-def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None) -> Box:
+def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None, tint: str = "") -> Box:
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
     is_warning = note is not None and (note.is_left_out or note.is_outdated)
     image, color = note.attachment.image if note else None, "warn" if is_warning else "muted"
@@ -203,7 +204,7 @@ def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None) 
         return cut_label(metrics, name, facts, room)
 
     words = Text(label, 11, color, 500, cut=cut, grow=True, shrink=True)
-    picture: Box = Icon(icon, color, 12)
+    picture: Box = Icon(icon, tint or color, 12)
     extra = 0.0
     if note is not None and image is not None:
         size = thumbnail_size(image.width, image.height)
