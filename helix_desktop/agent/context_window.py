@@ -39,6 +39,8 @@ class ContextWindow:
     def __init__(self, session: Session, rewriter: WindowRewriter, forms: OutputForms) -> None:
         self._session, self._rewriter, self._forms = session, rewriter, forms
         self._past, self._past_lock = PastWindows(session.log), asyncio.Lock()
+        self._items_of: Window | None = None
+        self._items: tuple[WindowItem, ...] = ()
 
     @property
     def policy(self) -> ContextPolicy:
@@ -52,9 +54,11 @@ class ContextWindow:
         return self._rewriter.measure()
 
     def items(self) -> tuple[WindowItem, ...]:
-        return break_down_window(
-            self.measure()[0], self._session.transcript, self._session.frame, self._session.effort
-        )
+        window, session = self.measure()[0], self._session
+        if window is not self._items_of:  # the context panel and the timeline ask for them
+            self._items = break_down_window(window, session.transcript, session.frame, session.effort)
+            self._items_of = window
+        return self._items
 
     def cost(self) -> RequestCost:
         """Return what the next request costs without its answer."""

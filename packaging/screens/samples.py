@@ -15,16 +15,13 @@ from helix_desktop.demo.run_without_display import ScreenshotWriter, is_page_rea
 from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
     Compact,
-    CompareHandover,
-    EditHandover,
     Export,
     Import,
     ImportSessions,
     Intent,
     RedoLast,
-    RunHandoverAgain,
     ShareSession,
-    ShowHandovers,
+    ShowHandover,
     UndoLast,
 )
 from helix_desktop.ui.window.controlled_window import ControlledWindow
@@ -121,15 +118,15 @@ class SampleScreens:
         """Capture the window of the handovers: what differs, to edit, and written again."""
         newest = max(self._conversation.session.transcript.rewrites.handovers)
         dialogs: dict[str, Intent] = {
-            "compare": CompareHandover(newest),
-            "handover-now": ShowHandovers(),
-            "edit": EditHandover(newest),
+            "compare": ShowHandover(newest, "changes"),
+            "handover-now": ShowHandover(),
+            "edit": ShowHandover(newest),
             "compact": Compact(),
         }
         for name, intent in dialogs.items():
             self._window.perform(intent)
             await self._capture_dialog(f"dialog-{name}")
-        self._window.perform(RunHandoverAgain(newest))
+        self._window.perform(ShowHandover(newest, is_compaction=True))
         await self._capture_dialog("dialog-run-again", self._write_again)
 
     async def _write_again(self) -> None:

@@ -34,10 +34,10 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.handover.range_choice import RangeChoice
-from helix_desktop.ui.handover.versions_and_drafts import Version
+from helix_desktop.ui.handover.versions_and_drafts import ChooseVersion, Version
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Pen, Row, Text
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
-from helix_desktop.ui.kit.intents import EditHandover, Intent, perform
+from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.notices import error_level
 from helix_desktop.ui.rows.quick_picker import Line, PickerList, line
 from helix_desktop.ui.timeline.bullet_view import BulletView
@@ -168,7 +168,7 @@ class VersionList(PickerList):
     def currentChanged(self, current: Index, previous: Index) -> None:
         super().currentChanged(current, previous)
         if self.current is not None and not self.signalsBlocked():
-            perform(self, EditHandover(self.current.value.seq))
+            perform(self, ChooseVersion(self.current.value.seq))
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         super().paint_row(painter, box, at, state)

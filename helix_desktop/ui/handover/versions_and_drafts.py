@@ -13,7 +13,7 @@ from helix_desktop.context.summaries.handover_revision import editable_sections,
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
-from helix_desktop.ui.kit.intents import EditHandover, Intent, Redo
+from helix_desktop.ui.kit.intents import Intent, Redo
 from helix_desktop.words.numbers import (
     format_token_change,
     format_token_count,
@@ -29,6 +29,10 @@ tr = Translator("Handover")
 
 NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
 """Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""
+
+
+class ChooseVersion(Intent, frozen=True):
+    seq: int
 
 
 class Version(msgspec.Struct, frozen=True):
@@ -95,7 +99,7 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
             "“{title}” replaces this one in the context, so only that one can be edited.",
             title=titles[newest[0]],
         )
-    return EditRefusal(words, tr("Edit that one"), EditHandover(newest[0])) if newest[0] != seq else None
+    return EditRefusal(words, tr("Edit that one"), ChooseVersion(newest[0])) if newest[0] != seq else None
 
 
 def rerun_seq(transcript: Transcript, seq: int) -> int | None:

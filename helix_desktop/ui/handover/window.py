@@ -54,6 +54,7 @@ from helix_desktop.ui.handover.versions_and_drafts import (
     FORMER_DRAFT,
     NOTHING,
     NOW,
+    ChooseVersion,
     EditRefusal,
     OpenDraft,
     Version,
@@ -263,7 +264,7 @@ class HandoverWindow(WindowParts):
 
     # Versions
 
-    @handles(intents.EditHandover)
+    @handles(ChooseVersion)
     def choose(self, seq: int) -> None:
         if seq != self.seq:
             self._keep_edits()

@@ -486,10 +486,6 @@ class Inspector(Themed, QWidget):
         if (reader := self._lazy_reader.find()) is not None:
             reader.follow(made_of)
 
-    @property
-    def breakdown(self) -> Breakdown:
-        return self._lazy_breakdown.get()
-
     def _add_breakdown(self, breakdown: Breakdown) -> None:
         self._details_box.addWidget(breakdown)
         if self._state is not None:

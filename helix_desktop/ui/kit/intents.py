@@ -297,13 +297,10 @@ class Redo(Intent, frozen=True):  # lets undone rewrites hold again
 class RetryFailed(Intent, frozen=True):  # what failed
     kind: Literal["handover", "observations", "turn"]
 class CancelCompaction(Intent, frozen=True): ...  # the one that runs
-class ShowHandovers(Intent, frozen=True): ...  # their window, at the one as it would be now
-class CompareHandover(Intent, frozen=True):  # with others, by its event
-    seq: int
-class EditHandover(Intent, frozen=True):
-    seq: int
-class RunHandoverAgain(Intent, frozen=True):  # with a focus or another range
-    seq: int
+class ShowHandover(Intent, frozen=True):  # in its window, by its event; -1: the one as it would be now
+    seq: int = -1
+    place: Literal["text", "changes"] = "text"  # to edit it, or to compare it
+    is_compaction: bool = False  # to run it again, with a focus or another range
 class ExportHandover(Intent, frozen=True):  # as a document for others
     seq: int
 # in a new one, from a handover by its event; 0: from the one as it would be now, or from `handover`

@@ -172,10 +172,6 @@ class QuickPicker(QFrame):
         window.installEventFilter(self)
         self.search.installEventFilter(self)
 
-    @property
-    def empty_text(self) -> str:
-        return self._empty.text() if self._empty.isVisible() else ""
-
     def set_empty_text(self, text: str) -> None:
         self._empty.setText(text)
 

@@ -18,12 +18,10 @@ from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
     ChooseForm,
-    CompareHandover,
     ContinueSession,
-    EditHandover,
     ExportHandover,
-    RunHandoverAgain,
     ShowEvent,
+    ShowHandover,
 )
 from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.rows.item import ListItem
@@ -454,11 +452,11 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
     match row:
         case HandoverCard(seq=seq):
             is_own, is_placed = not row.event.origin, not row.is_checkpoint
-            can_run_again = is_own and row.is_live and is_placed
+            can_run_again, again = is_own and row.is_live and is_placed, ShowHandover(seq, is_compaction=True)
             menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
-            menu.add("compare", tr("Compare…"), CompareHandover(seq))
-            menu.add("edit", tr("Edit…"), EditHandover(seq), is_enabled=is_own)
-            menu.add("run-again", tr("Run again…"), RunHandoverAgain(seq), is_enabled=can_run_again)
+            menu.add("compare", tr("Compare…"), ShowHandover(seq, "changes"))
+            menu.add("edit", tr("Edit…"), ShowHandover(seq), is_enabled=is_own)
+            menu.add("run-again", tr("Run again…"), again, is_enabled=can_run_again)
             menu.add("continue", tr("Start new session"), ContinueSession(seq))
             menu.add("share", tr("Share document…"), ExportHandover(seq))
         case FormCard():

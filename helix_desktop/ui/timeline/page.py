@@ -143,7 +143,6 @@ class Timeline(Themed, QWidget):
 
     def __init__(self, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._clock = clock
         self._state = TimelineState()
         self._workspace_id = ""  # that the fallbacks were counted in
         self._conversation: Conversation | None = None  # whose cards are shown

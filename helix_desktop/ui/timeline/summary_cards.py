@@ -37,7 +37,7 @@ from helix_desktop.ui.kit.boxes import (
     link,
     rule,
 )
-from helix_desktop.ui.kit.intents import CompareHandover, EditHandover, OpenSession, ShowEvent
+from helix_desktop.ui.kit.intents import OpenSession, ShowEvent, ShowHandover
 from helix_desktop.ui.kit.wrapped_text import Words
 from helix_desktop.ui.timeline.cards import (
     CardFilter,
@@ -232,10 +232,10 @@ class HandoverCard(Rewrite, frozen=True):
             end.insert(0, Text(self.size_text, 12, "muted"))
         if not look.is_later:
             label = tr("Compare {title} with another one", title=title)
-            end.append(link("compare", CompareHandover(self.seq), tr("Compare…"), label=label))
+            end.append(link("compare", ShowHandover(self.seq, "changes"), tr("Compare…"), label=label))
             if not self.event.origin:
                 label = tr("Edit {title}", title=title)
-                end.append(link("edit", EditHandover(self.seq), tr("Edit…"), label=label))
+                end.append(link("edit", ShowHandover(self.seq), tr("Edit…"), label=label))
         if not self.is_checkpoint:
             end += undo_links(
                 self.undo_seqs, look, self.is_undone, self.replaced_by or self.inside, self.carries

@@ -111,23 +111,6 @@ class RewriteController(WindowPart):
             rerun_seq = active[0]
         await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
 
-    @handles(intents.ShowHandovers)
-    async def show_handovers(self) -> None:
-        await self._show_handover(NOW)
-
-    @handles(intents.RunHandoverAgain)
-    async def run_again(self, seq: int) -> None:
-        await self._show_handover(seq, is_compaction=True)
-
-    @handles(intents.CompareHandover)
-    async def compare(self, seq: int) -> None:
-        """Show what differs between a handover and another one, the one before it at first."""
-        await self._show_handover(seq, "changes")
-
-    @handles(intents.EditHandover)
-    async def edit(self, seq: int) -> None:
-        await self._show_handover(seq)
-
     @handles(intents.RetryFailed)
     def retry(self, kind: str) -> None:
         if kind == "handover":
@@ -137,6 +120,7 @@ class RewriteController(WindowPart):
         else:
             self._start(self._session.conversation.retry(), "retry")
 
+    @handles(intents.ShowHandover)
     async def _show_handover(
         self, seq: int, place: Place = "text", *, focus: str = "", upto: int = 0, is_compaction: bool = False
     ) -> None:

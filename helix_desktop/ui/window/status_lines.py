@@ -264,9 +264,6 @@ class JobLines(QWidget):
             self._grid.setColumnStretch(0, share)
             self._grid.setColumnStretch(1, self.width() - share)
 
-    def job_ids(self) -> tuple[str, ...]:
-        return tuple(self._lines)
-
 
 class WaitingSession(NamedTuple):
     """A session with an approval request or a question, and the workspace it is in."""

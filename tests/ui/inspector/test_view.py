@@ -35,14 +35,14 @@ from helix_desktop.ui.inspector.request_list import (
     action_text,
     cut_middle,
 )
-from helix_desktop.ui.inspector.view import Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
+from helix_desktop.ui.inspector.view import Breakdown, Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.ui.kit.intents import FocusComposer
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from tests.support.galleries.panes_samples import inspector_state, window_rows
 from tests.support.intents import intents_of, performed
-from tests.support.window.buttons import find_button, find_buttons
+from tests.support.window.buttons import find_button, find_buttons, find_child
 
 
 @pytest.fixture
@@ -72,17 +72,17 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
 
 def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
     """They add up to what is sent: the bar alone has what is free or kept for the answer."""
-    assert not any(row.isVisible() for row in pane.breakdown._legend.values())
+    assert pane.findChild(Breakdown) is None
     pane.details.click()
     state = inspector_state()
     parts = [segment for segment in state.segments if segment.kind not in ("free", "reserve")]
     assert sum(segment.tokens for segment in parts) == state.gauge.used
-    legend = pane.breakdown._legend
+    legend = find_child(pane, Breakdown)._legend
     shown = [kind for kind, row in legend.items() if not row.isHidden()]
     assert shown == [segment.kind for segment in parts if segment.tokens]
     for segment in parts:
         name = f"{segment.label}: {format_tokens(segment.tokens)}"
-        assert pane.breakdown._legend[segment.kind].accessibleName() == name
+        assert legend[segment.kind].accessibleName() == name
     without = tuple(
         replace(segment, tokens=0) if segment.kind == "recalled" else segment for segment in state.segments
     )
@@ -123,15 +123,16 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
 
 def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: Inspector, qtbot: QtBot) -> None:
     pane.details.click()
-    legend = pane.breakdown._legend
+    breakdown = find_child(pane, Breakdown)
+    legend = breakdown._legend
     qtbot.waitUntil(lambda: legend["output"].visibleRegion().boundingRect().height() > 10)
-    place, height = pane.breakdown.mapTo(pane, QPoint()), pane.requests.height()
+    place, height = breakdown.mapTo(pane, QPoint()), pane.requests.height()
     for at in pane.requests.groups:
         pane.requests.open_group(at)
     pane.set_state(replace(inspector_state(), rows=inspector_state().rows * 3))
     assert pane.requests.height() > 2 * height
     qtbot.wait(0)
-    assert pane.breakdown.mapTo(pane, QPoint()) == place
+    assert breakdown.mapTo(pane, QPoint()) == place
     assert not legend["output"].visibleRegion().isEmpty()
 
 
@@ -289,7 +290,13 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     right = max(right for _, _, right in pane.bar._spans())
     assert right == pytest.approx(pane.bar.width() * used / state.gauge.window, abs=1)
     outputs = next(part.tokens for part in parts if part.kind == "output")
-    assert pane.breakdown._legend["output"].accessibleName().endswith(format_tokens(outputs, in_column=True))
+    pane.details.click()
+    assert (
+        find_child(pane, Breakdown)
+        ._legend["output"]
+        .accessibleName()
+        .endswith(format_tokens(outputs, in_column=True))
+    )
 
 
 def test_the_total_is_about_unless_the_rows_add_up_to_it_or_a_line_says_why_not(pane: Inspector) -> None:

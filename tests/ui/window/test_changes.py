@@ -304,7 +304,7 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
         await rig.wiring.workspace_controller.open_workspace(identity)
         await until(lambda: line(rig) == PAUSED, "the pause after a restart")
         button(rig, "resume").click()
-        await until(lambda: not rig.window.jobs.job_ids(), "the end of the copy")
+        await until(rig.window.jobs.isHidden, "the end of the copy")
         assert rig.workspace.changes.coverage.is_complete
         assert rig.workspace.changes.coverage.files == 2
 

@@ -170,7 +170,7 @@ async def _check_stopping(rig: WindowRig, model: Summarizer) -> None:
     await _closed(rig)
     assert rig.conversation.budget.spent.tokens == paid, "it is paid for once"
     assert rig.events(HandoverMade) == []
-    assert "compaction" not in rig.window.jobs.job_ids()
+    assert rig.window.jobs.isHidden()
 
 
 def _shown_draft(window: HandoverWindow) -> list[object]:

@@ -91,7 +91,7 @@ async def _check_exports_and_imports(rig: WindowRig) -> None:
     await rig.pick(rig.folder / "all")
     await until(lambda: "all.helix exported" in rig.banner_text(), "the notice")
     assert "1 session." in rig.banner_text()
-    assert not rig.window.jobs.job_ids()
+    assert rig.window.jobs.isHidden()
 
     (rig.folder / "outputs").mkdir()
     outputs = [rig.last_output("list_directory").digest, "0" * 64]
@@ -187,7 +187,7 @@ async def _check_a_backup(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> No
     await until(lambda: "2 workspaces backed up" in rig.banner_text(), "the notice")
     assert "verified" in rig.banner_text()
     assert len(list(place.glob("*.helix"))) == 2
-    assert not rig.window.jobs.job_ids()
+    assert rig.window.jobs.isHidden()
 
     await rig.wiring.services.close_workspace(broken)
     (rig.wiring.services.registry.store_folder(broken) / "format").write_text("nothing")
@@ -206,7 +206,7 @@ async def _check_a_backup(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(rig.wiring.services.backup, "back_up", never)
     await export(rig, "all")
     await rig.pick(rig.folder)
-    await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
+    await until(lambda: not rig.window.jobs.isHidden(), "the job")
     press(rig.window.jobs, "cancel_job")
     await until(lambda: "Backup canceled. No workspace was backed up." in rig.banner_text(), "the notice")
 

@@ -100,7 +100,7 @@ async def _check_a_turn_in_the_background(rig: WindowRig) -> None:
         await rig.wiring.workspace_controller.open_workspace(first)
         assert rig.composer.is_running
         assert rig.composer.work_text() == "Summarizing older messages", "it began while it was not on screen"
-        assert not rig.window.jobs.job_ids(), "nothing covers the page"
+        assert rig.window.jobs.isHidden(), "nothing covers the page"
         assert rig.composer.stop_work.isVisible()
         made = ObservationsMade(0, 1, (), (), "", "", 0, 1, 1, 1, "model")
         conversation.session.publish(made)

@@ -21,8 +21,12 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
-from helix_desktop.ui.handover.versions_and_drafts import edit_refusal, recorded_versions, version_before
-from helix_desktop.ui.kit.intents import EditHandover
+from helix_desktop.ui.handover.versions_and_drafts import (
+    ChooseVersion,
+    edit_refusal,
+    recorded_versions,
+    version_before,
+)
 from helix_desktop.words.summaries import handover_titles
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
@@ -122,7 +126,7 @@ async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
     assert edit_refusal(transcript, second) is None
     refusal = edit_refusal(transcript, first)
     assert refusal is not None
-    assert refusal.intent == EditHandover(second)
+    assert refusal.intent == ChooseVersion(second)
 
 
 def parallel_calls(request: ModelRequest) -> ScriptedReply:

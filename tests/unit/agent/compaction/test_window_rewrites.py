@@ -97,6 +97,15 @@ async def test_the_index_of_a_fold_is_stored_with_its_tokens_and_is_the_same_aft
         assert entry.is_estimated
 
 
+async def test_the_parts_of_a_request_are_counted_once_until_it_changes() -> None:
+    rig, conversation = await begin_with(text_reply("Done."), text_reply("Again."), policy=FOLDING)
+    await rig.run_and_wait("Look.")
+    parts = conversation.window.items()
+    assert conversation.window.items() is parts
+    await rig.run_and_wait("Look again.")
+    assert {part.seq for part in conversation.window.items()} > {part.seq for part in parts}
+
+
 EAGER = msgspec.structs.replace(
     PROFILES["balanced"], observe_at=0.0, handover_cooldown_s=0, handover_least_messages=2
 )
