@@ -394,7 +394,8 @@ class SweepCard(Rewrite, frozen=True):
 
     @property
     def undo_title(self) -> str:
-        return replace(self, outputs=self.outputs - self.kept).title
+        changed = replace(self, outputs=self.outputs - self.kept)
+        return changed.title if any(changed.counts) else self.title
 
     @property
     def size_text(self) -> str:
