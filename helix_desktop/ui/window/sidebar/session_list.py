@@ -156,8 +156,13 @@ def nested_sessions(
 
 def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> list[SessionItem]:
     """Return a session with what a search found in it, and its other versions in which it found something."""
-    hits = {version: found[version] for version in item.all_ids if version in found}
-    shown = item.id if item.id in hits or not hits else [*hits][-1]
+    hits = {version: found[version] for version in item.all_ids if version in found} if found else {}
+    if not hits:
+        is_found = matches_query(needle, item.title, item.subtitle)
+        return [
+            replace(item, facts_found=True) if is_found and not matches_query(needle, item.title) else item
+        ]
+    shown = item.id if item.id in hits else [*hits][-1]
     others = [
         replace(
             item,
@@ -174,11 +179,9 @@ def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage
         for number, version in enumerate(item.all_ids, 1)
         if (message := hits.get(version)) is not None and version != shown
     ]
-    is_titled = matches_query(needle, item.title)
-    message = hits.get(shown)
-    if message is None and not is_titled and matches_query(needle, item.title, item.subtitle):
-        item = replace(item, facts_found=True)
-    return [item if message is None or (is_titled and not others) else replace(item, found=message), *others]
+    if matches_query(needle, item.title) and not others:
+        return [item]
+    return [replace(item, found=hits[shown]), *others]
 
 
 def _is_found(item: SessionItem, needle: str) -> bool:
