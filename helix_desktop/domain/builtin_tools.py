@@ -73,7 +73,7 @@ BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
         "other", text("Find tools"), text("Finding tools"), text("Found tools"), "text-search"
     ),
     "list_cached_content": BuiltinTool(
-        "list", text("List outputs"), text("Listing outputs"), text("Listed outputs"), "folder-tree"
+        "list", text("List Outputs"), text("Listing Outputs"), text("Listed Outputs"), "folder-tree"
     ),
     "list_directory": BuiltinTool("list", text("List"), text("Listing"), text("Listed"), "folder-tree"),
     "multi_edit": msgspec.structs.replace(_EDIT, any_use=(_rule("Edit any files"), _rule("edit any files"))),
@@ -116,7 +116,7 @@ BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
         any_use=(_rule("Run any command"), _rule("run any command")),
     ),
     "search_cached_content": BuiltinTool(
-        "search", text("Search outputs"), text("Searching outputs"), text("Searched outputs"), "text-search"
+        "search", text("Search Outputs"), text("Searching Outputs"), text("Searched Outputs"), "text-search"
     ),
     "search_text": BuiltinTool(
         "search",

@@ -6,7 +6,7 @@ import re
 from typing import Literal, TypeAlias
 
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
-from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL
+from helix_desktop.domain.digest import CACHE_TOOLS, RECALL_TOOL, SEARCH_TOOL
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.failed_tests import failed_tests
 from helix_desktop.domain.files.file_use import tool_kind
@@ -26,8 +26,8 @@ _SEARCHED = re.compile(
 )
 """A recall of what holds a pattern: of a content behind what was found, of compacted messages before that."""
 _MATCHES = re.compile(r"( · (?:[\d,]+ of )?[\d,]+ lines?) for .*", re.DOTALL)
-_PART = re.compile(r"(?::\d+-\d+)?( · lines [\d,]+-[\d,]+) of (?:[a-z ]+ )?[\d,-]+.*", re.DOTALL)
-_ONE_LINE = re.compile(r" · lines ([\d,]+)-\1(?= |$)")
+_LINES = re.compile(r"(?::\d+-\d+)? · lines ([\d,]+)-([\d,]+) of (?:[a-z ]+ )?[\d,-]+.*", re.DOTALL)
+_LINE_BREAK = re.compile(r"\s*\n\s*")
 _EVENTS = re.compile(r"\sin\se\d+(?:,\se\d+)*(?:\sand\s\d+\smore)?$")
 
 
@@ -48,8 +48,7 @@ def call_title(tool: str, target: str, verb: str = "") -> str:
 
 def output_title(output: ToolAnswered) -> str:
     """Return what the call of an output did, on one line; of a recall also how much it brought."""
-    about = output.about if output.recalled else ""
-    return one_line(call_title(output.name, " · ".join(filter(None, (output.target, about)))))
+    return one_line(call_title(output.name, " · ".join(filter(None, (output.target, output.recalled_part)))))
 
 
 def failed_tests_text(output: str, *, is_last: bool = True) -> str:
@@ -67,12 +66,15 @@ def shown_target(tool: str, target: str, *, is_attached: bool = False) -> str:
     """Return a call's target; of a recall what it is of, its pattern, and how much was found.
 
     What a recall of compacted messages is of is in words in place of their numbers, and so is the workspace,
-    which is meant where no folder is named. What the user attached of the cache `is_attached`.
+    which is meant where no folder is named. What the user attached of the outputs `is_attached`.
     """
     builtin = BUILTIN_TOOLS.get(tool)
     if builtin is not None and builtin.kind in ("list", "search") and tool not in CACHE_TOOLS:  # in folders
         pattern, within, folder = (target or _WORKSPACE_FOLDER).rpartition(" in ")
         return pattern + within + target_title(folder)
+    if tool == SEARCH_TOOL:
+        words, _, of_tool = target.rpartition(" in ")
+        return tr("for “{words}”", words=words if of_tool in BUILTIN_TOOLS else target)
     if tool != RECALL_TOOL:
         return target_title(target)
     found = _COMPACTED.match(target)
@@ -80,15 +82,18 @@ def shown_target(tool: str, target: str, *, is_attached: bool = False) -> str:
         name, _, rest = target.partition(" ")
         content = rest if name in BUILTIN_TOOLS and rest else target
         if _is_search(content):  # apart from a search in the files themselves
-            is_command = tool_kind(name) == "command"
-            words = tr("the output of {command}", command=content) if is_command else ""
-            content = words or tr("cached {content}", content=content)
+            content = tr("Outputs: {content}", content=content)
         elif not is_attached:
-            content = tr("from cache: {content}", content=content)
-        part = _PART.sub(r"\1", _MATCHES.sub(r"\1", _with_pattern(content)))
-        return _ONE_LINE.sub(lambda found: tr(" · line {number}", number=found[1]), part)
+            content = tr("from Outputs: {content}", content=content)
+        return _LINES.sub(_lines_text, _MATCHES.sub(r"\1", _with_pattern(content)))
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return _with_pattern(words + _EVENTS.sub("", target[found.end() :]))
+
+
+def _lines_text(lines: re.Match[str]) -> str:
+    if lines[1] == lines[2]:
+        return tr(" · line {number}", number=lines[1])
+    return tr(" · lines {first}–{last}", first=lines[1], last=lines[2])
 
 
 def _is_search(target: str) -> bool:
@@ -98,11 +103,12 @@ def _is_search(target: str) -> bool:
 
 
 def _with_pattern(target: str) -> str:
-    """Return a recall's target with its pattern behind what was searched: `a.log for 'tide' · 3 lines`."""
+    """Return a recall's target with its pattern behind what was searched: `a.log for “tide” · 3 lines`."""
     found = _SEARCHED.search(target)
     if found is None:
         return target
-    words = tr("{content} for {pattern}", content=target[: found.start()], pattern=found[2])
+    pattern = found[2][1:].removesuffix(found[2][0])
+    words = tr("{content} for “{pattern}”", content=target[: found.start()], pattern=pattern)
     return words + (f" · {found[1]}" if found[1] else target[found.end(2) :])
 
 
@@ -117,4 +123,4 @@ def given_text(tool: str, target: str) -> str:
 
 def target_title(target: str) -> str:
     """Return a target as it can stand alone, on one line: the dot of the workspace folder says nothing."""
-    return tr("the workspace") if target == _WORKSPACE_FOLDER else target.replace("\n", " ↵ ")
+    return tr("the workspace") if target == _WORKSPACE_FOLDER else _LINE_BREAK.sub(" ↵ ", target)

@@ -420,8 +420,7 @@ def _call_text(item: LogItem) -> str:
     event = item.event
     if not isinstance(event, ToolAnswered):
         return ""
-    part = event.about if event.recalled else ""
-    return _short(" · ".join(filter(None, (f"{event.name} {event.target}", part))))
+    return _short(" · ".join(filter(None, (f"{event.name} {event.target}", event.recalled_part))))
 
 
 def _plain(text: str) -> str:

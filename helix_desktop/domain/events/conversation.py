@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Literal
 
 import msgspec
@@ -22,6 +23,11 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.question import QuestionReply
 from helix_desktop.domain.slash_command import PromptSource
 from helix_desktop.domain.tools import ApprovalDecision, AutoRunChange, Excerpt, SubagentUsage
+
+_PART = re.compile(
+    r"lines [\d,]+-|(?:over )?[\d,]+ lines? (?:for|in) |nothing\b|table of |['\"]\S[^\n]*['\"] elsewhere: "
+)
+"""How `about` begins where it says which lines a recall brought, not what the whole output holds."""
 
 AttachmentKind = Literal["cached", "file", "pdf", "paste"]
 """Where an attachment comes from: the cache, a file, the text of a PDF, or a long text that was pasted."""
@@ -242,6 +248,11 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     intake_unpriced: int | None = None
     intake_slow_model: str = ""
     auto_run: tuple[AutoRunChange, ...] = ()
+
+    @property
+    def recalled_part(self) -> str:
+        """Of a recall, which lines it brought or found; empty if it brought the whole output."""
+        return self.about if self.recalled and _PART.match(self.about) else ""
 
 
 class OutputHeld(EventBase, frozen=True, tag="output-held"):

@@ -137,29 +137,29 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
     ("target", "words"),
     [
         ("index", "what was compacted"),
-        ("index, 'tide'", "what was compacted for 'tide'"),
-        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted for 'tide' · 3 lines"),
+        ("index, 'tide'", "what was compacted for “tide”"),
+        ("index, 'tide' · 3 lines in e23, e31 and 4 more", "what was compacted for “tide” · 3 lines"),
         ("index · table of 71", "what was compacted · table of 71"),
         ("e12", "earlier messages"),
-        ("e12-e31, 'tide'", "earlier messages for 'tide'"),
+        ("e12-e31, 'tide'", "earlier messages for “tide”"),
         ("0a9443523603 e4-e9", "earlier messages"),
-        ("read_file e12.txt", "from cache: e12.txt"),
-        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "cached a.log for '^a|b' · 2 lines"),
-        ('read_file a.log · nothing for "it\'s" in lines 1-90', 'cached a.log for "it\'s" · nothing'),
+        ("read_file e12.txt", "from Outputs: e12.txt"),
+        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "Outputs: a.log for “^a|b” · 2 lines"),
+        ('read_file a.log · nothing for "it\'s" in lines 1-90', "Outputs: a.log for “it's” · nothing"),
         (
             "read_file a.log · 2 lines for 'a pattern that was cut …",
-            "cached a.log for 'a pattern that was cut … · 2 lines",
+            "Outputs: a.log for “a pattern that was cut …” · 2 lines",
         ),
-        ('read_file a.log · lines 50-50 of 90, "ok"', "from cache: a.log · line 50"),
+        ('read_file a.log · lines 50-50 of 90, "ok"', "from Outputs: a.log · line 50"),
         (
             "read_file a.py:20-90 · lines 20-28 of 20-90, run, stop",
-            "from cache: a.py · lines 20-28",
+            "from Outputs: a.py · lines 20–28",
         ),  # of older versions
-        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "from cache: a.py · lines 20-28"),
-        ('run_command make · lines 1-9 of 1,200, "ok"', "from cache: make · lines 1-9"),
-        ("mcp__hub__find x, lines 3-9", "from cache: mcp__hub__find x, lines 3-9"),
-        ("index.html", "from cache: index.html"),
-        ("e2e/test_cli.py", "from cache: e2e/test_cli.py"),
+        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "from Outputs: a.py · lines 20–28"),
+        ('run_command make · lines 1-9 of 1,200, "ok"', "from Outputs: make · lines 1–9"),
+        ("mcp__hub__find x, lines 3-9", "from Outputs: mcp__hub__find x, lines 3-9"),
+        ("index.html", "from Outputs: index.html"),
+        ("e2e/test_cli.py", "from Outputs: e2e/test_cli.py"),
     ],
 )
 def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
@@ -170,15 +170,16 @@ def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, word
 @pytest.mark.parametrize(
     ("about", "words"),
     [
-        ("2 lines for '^a|b', \"a = 1\"", "Searched cached a.log for '^a|b' · 2 lines"),
-        ("lines 20-28 of 90, run, stop", "Recalled from cache: a.log · lines 20-28"),
-        ('lines 20-20 of 90, "ok"', "Recalled from cache: a.log · line 20"),
-        ("", "Recalled from cache: a.log"),
+        ("2 lines for '^a|b', \"a = 1\"", "Searched Outputs: a.log for “^a|b” · 2 lines"),
+        ("lines 20-28 of 90, run, stop", "Recalled from Outputs: a.log · lines 20–28"),
+        ('lines 20-20 of 90, "ok"', "Recalled from Outputs: a.log · line 20"),
+        ("run, stop", "Recalled from Outputs: a.log"),
+        ("", "Recalled from Outputs: a.log"),
     ],
 )
 def test_a_recall_of_a_pattern_is_a_search_and_one_of_lines_names_them(about: str, words: str) -> None:
     made = "run_command make · 2 lines for 'warn'"
-    assert shown_target(RECALL_TOOL, made) == "the output of make for 'warn' · 2 lines"
+    assert shown_target(RECALL_TOOL, made) == "Outputs: make for “warn” · 2 lines"
     output = ToolAnswered(
         "c", RECALL_TOOL, "", "0" * 64, 9, 3, 1, target="read_file a.log", recalled="0" * 64
     )
@@ -194,6 +195,9 @@ def test_a_recall_of_a_pattern_is_a_search_and_one_of_lines_names_them(about: st
         ("search_text", "def run in .", "def run in the workspace"),
         ("search_text", "def run in src", "def run in src"),
         ("run_command", "", ""),
+        ("run_command", "if a:\n\n    b  c\n", "if a: ↵ b  c ↵ "),
+        ("search_cached_content", "tide in May", "for “tide in May”"),
+        ("search_cached_content", "tide in read_file", "for “tide”"),
     ],
 )
 def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, target: str, words: str) -> None:

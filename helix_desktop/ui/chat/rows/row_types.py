@@ -249,8 +249,7 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
             subject = self.started.title
         if not self.answer_seq or (self.answer.subagent and subject):
             return subject
-        part = self.answer.about if self.answer.recalled else ""
-        return " · ".join(filter(None, (self.answer.target or subject, part)))
+        return " · ".join(filter(None, (self.answer.target or subject, self.answer.recalled_part)))
 
     @property
     def command(self) -> str:

@@ -384,9 +384,9 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
         ("list_directory", ".", False, "Listed the workspace"),
         ("TodoWrite", "", False, "TodoWrite"),
         ("run_command", "npm run build", True, "Denied npm run build"),
-        (RECALL_TOOL, "read_file src/parts/wrap.py", False, "Recalled from cache: wrap.py"),
-        (RECALL_TOOL, "src/parts/wrap.py", False, "Recalled from cache: wrap.py"),
-        (RECALL_TOOL, "run_command ls src/parts", False, "Recalled from cache: ls src/parts"),
+        (RECALL_TOOL, "read_file src/parts/wrap.py", False, "Recalled from Outputs: wrap.py"),
+        (RECALL_TOOL, "src/parts/wrap.py", False, "Recalled from Outputs: wrap.py"),
+        (RECALL_TOOL, "run_command ls src/parts", False, "Recalled from Outputs: ls src/parts"),
     ],
 )
 def test_a_row_is_named_by_what_was_called(tool: str, target: str, is_denied: bool, label: str) -> None:
