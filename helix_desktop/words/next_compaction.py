@@ -32,7 +32,7 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
-    return tr("Cached outputs leave one line, compacted messages a summary. Undo brings both back.")
+    return tr("Cached outputs leave one line, compacted messages a summary. Undo restores both.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
@@ -48,7 +48,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Helix caches tool outputs and compacts messages when that saves tokens, or at {share}.",
+                    "Helix caches outputs and compacts messages to save tokens, and at {share} to make room.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)

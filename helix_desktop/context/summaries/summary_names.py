@@ -20,30 +20,41 @@ def summary_name(transcript: Transcript, after: int, upto: int, kept_seq: int = 
 def compacted_turns(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> TranslatableText:
     """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
 
-    The name says so where model calls of the first or the last one are not among them. A message that is
-    `kept_seq` is none of them.
+    The first or the last one is named as a part where model calls of it are not among them. A message that
+    is `kept_seq` is none of them.
     """
-    from_turn, to_turn, in_part = turn_range(transcript, after, upto, kept_seq)
-    if not to_turn:
-        return verbatim("")
-    if from_turn == to_turn:
-        turns = _text("turn {number}", number=from_turn)
-    else:
-        turns = _text("turns {first}–{last}", first=from_turn, last=to_turn)
-    return _text("{turns} (in part)", turns=turns) if in_part else turns
+    first, last, starts_late, ends_early = turn_range(transcript, after, upto, kept_seq)
+    if first == last:
+        turn = _turns(first, last)
+        return _text("part of {turn}", turn=turn) if starts_late or ends_early else turn
+    first_whole, last_whole = first + starts_late, last - ends_early
+    if first_whole > last_whole:
+        return _text("parts of turns {first} and {last}", first=first, last=last)
+    turns = _turns(first_whole, last_whole)
+    if starts_late:
+        turns = _text("part of turn {number}, {turns}", number=first, turns=turns)
+    return _text("{turns}, part of {number}", turns=turns, number=last) if ends_early else turns
 
 
-def turn_range(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> tuple[int, int, bool]:
-    """Return the first and the last of these turns, zeros for none, and whether the name says `in part`."""
+def _turns(first: int, last: int) -> TranslatableText:
+    if first < last:
+        return _text("turns {first}–{last}", first=first, last=last)
+    return _text("turn {number}", number=first) if first else verbatim("")
+
+
+def turn_range(
+    transcript: Transcript, after: int, upto: int, kept_seq: int = 0
+) -> tuple[int, int, bool, bool]:
+    """Return the first and the last of these turns, zeros for none, and of which of the two more stands."""
     messages = transcript.messages
     items = messages.items
     first, last = messages.position(after), messages.position(upto) - 1
     if first <= last and items[last].seq == kept_seq:
         last -= 1
     if first > last:
-        return 0, 0, False
+        return 0, 0, False, False
     begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
     end = bisect_left(items, items[last].turn + 1, key=attrgetter("turn"))
     starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
     ends_early = items[end - 1].step > items[last].step
-    return max(1, items[first].turn), max(1, items[last].turn), starts_late or ends_early
+    return max(1, items[first].turn), max(1, items[last].turn), starts_late, ends_early

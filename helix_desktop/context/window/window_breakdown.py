@@ -150,8 +150,8 @@ def break_down_window(
 
 def _turn_of(entry: WindowEntry, transcript: Transcript) -> int:
     if isinstance(entry, SummaryBlock) and not getattr(entry.event, "kept", 0):
-        first, last, in_part = turn_range(transcript, entry.after, entry.upto)
-        return first if first == last and in_part else 0
+        first, last, *is_part = turn_range(transcript, entry.after, entry.upto)
+        return first if first == last and any(is_part) else 0
     message = entry.item if isinstance(entry, PinnedCopy) else entry
     return message.turn if isinstance(message, LogItem) else 0
 

@@ -60,7 +60,7 @@ def test_the_numbers_state_their_source(pane: Inspector) -> None:
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
     assert (
         pane.until.text()
-        == "Helix caches tool outputs and compacts messages when that saves tokens, or at 85 %."
+        == "Helix caches outputs and compacts messages to save tokens, and at 85 % to make room."
     )
     assert any("Cached outputs leave one line" in it.text() for it in pane.findChildren(QLabel))
     pane.set_state(inspector_state(used=20_900, is_estimated=True))

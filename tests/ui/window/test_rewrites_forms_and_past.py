@@ -190,7 +190,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert after[1].used < before[1].used
         divider = rig.rows(DividerRow)[-1]
         size = format_tokens(after[1].used)
-        assert divider.text.endswith(f" → {size} · Compacted turn 1 (in part) · by you")
+        assert divider.text.endswith(f" → {size} · Compacted part of turn 1 · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
         question = rig.rows(UserRow)[0]
@@ -234,7 +234,7 @@ async def _undo_in_the_panel(rig: WindowRig, added: int) -> None:
     button = find_button(panel, "way_back")
     assert button.text() == f"Undo · ≈ {format_tokens(added)} tokens"
     notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
-    assert any("Undo restores turn 1 (in part)." in note.splitlines() for note in notes)
+    assert any("Undo restores part of turn 1." in note.splitlines() for note in notes)
     button.click()
     await until(lambda: not compacted(), "its messages")
 

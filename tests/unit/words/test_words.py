@@ -285,7 +285,7 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Compacted turn 1 (in part)",
+        "Compacted part of turn 1",
         "Compacted turn 1, edited",
         "Compacted turn 1, edited (2)",
         "Compacted turns 1–2, written again",
@@ -613,7 +613,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Helix caches tool outputs and compacts messages when that saves tokens, or at {at}.",
+            "Helix caches outputs and compacts messages to save tokens, and at {at} to make room.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -649,7 +649,7 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Helix caches tool outputs and compacts messages when that saves tokens, or at 85 %."
+    assert room == "Helix caches outputs and compacts messages to save tokens, and at 85 % to make room."
     assert "compacted messages a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
@@ -698,7 +698,7 @@ def test_summaries_that_stand_as_one_are_left_out_and_undone_as_one() -> None:
 
 
 def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
-    """A turn of which messages still stand is there in part, at either end; all between are named, too."""
+    """A turn of which messages still stand is named as a part, at either end; all between are named, too."""
     transcript = conversation_with(3).transcript
     items = transcript.messages.items
     first = {turn: next(item.seq for item in items if item.turn == turn) for turn in (1, 2, 3)}
@@ -712,21 +712,23 @@ def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
         (middle[1], first[2] - 1),
         (middle[1], first[3] - 1),
         (middle[1], middle[2]),
+        (middle[1], middle[3]),
         (middle[1], middle[1] + 2),
     ]
     assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
-        "turn 1 (in part)",
+        "part of turn 1",
         "turn 1",
-        "turns 1–2 (in part)",
+        "turn 1, part of 2",
         "turns 1–2",
-        "turns 1–3 (in part)",
-        "turn 1 (in part)",
-        "turns 1–2 (in part)",
-        "turns 1–2 (in part)",
-        "turn 1 (in part)",
+        "turns 1–2, part of 3",
+        "part of turn 1",
+        "part of turn 1, turn 2",
+        "parts of turns 1 and 2",
+        "part of turn 1, turn 2, part of 3",
+        "part of turn 1",
     ]
     assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)
     assert compacted_turns(transcript, 0, first[3], kept_seq=first[3]) == "turns 1–2", (
         "its message stands yet"
     )
-    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "turns 1–3 (in part)"
+    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "turns 1–2, part of 3"

@@ -235,10 +235,10 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     undone, gauge = transcript.fork_with(Undone(outer)), simulator.gauge()
     filled = replace(gauge, used=gauge.limit + 1)
     back = with_undo(row, transcript, gauge, undone, filled)
-    assert back.undo_parts == ("“Compacted turn 1 (in part)”", "turns 1–2 (in part)")
+    assert back.undo_parts == ("“Compacted part of turn 1”", "parts of turns 1 and 2")
     assert (back.undo_tokens, back.has_room) == (filled.used - gauge.used, False)
     summary, rest = request_groups(_state(simulator).rows)[-2:]
-    assert (summary.label, rest.label) == ("Compacted turns 1–2 (in part)", "Rest of turn 2 · Go on.")
+    assert (summary.label, rest.label) == ("Compacted turn 1, part of 2", "Rest of turn 2 · Go on.")
 
 
 def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
