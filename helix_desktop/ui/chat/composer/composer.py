@@ -357,6 +357,8 @@ class Composer(Themed, QWidget):
         self._pause.stop()
 
     def set_running(self, running: bool) -> None:
+        if running == self.is_running:
+            return  # every event of a session says it
         self.is_running = running
         self._is_stop_offered = self._is_stop_offered and running
         self._refresh()
@@ -369,6 +371,9 @@ class Composer(Themed, QWidget):
         What is typed is its answer, or why the calls are denied. The first message is invited: the empty
         field explains its signs then.
         """
+        shown = (self.approval_count, self._has_question, self._option_count, self._is_first)
+        if shown == (approvals, has_question, options, is_first):
+            return
         self.approval_count, self._has_question, self._option_count = approvals, has_question, options
         self.is_begun_as_denial = self.is_begun_as_denial and approvals > 0
         self._is_first = is_first
@@ -376,8 +381,9 @@ class Composer(Themed, QWidget):
 
     def set_reasons(self, *texts: str) -> None:
         """Say in the empty field what has to be done first, or who answers: the first that fits."""
-        self._reasons = texts
-        self._refresh()
+        if texts != self._reasons:
+            self._reasons = texts
+            self._refresh()
 
     def _placeholders(self) -> tuple[str, ...]:
         if self._has_question:
