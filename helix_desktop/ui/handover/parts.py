@@ -387,14 +387,14 @@ class WindowParts(SizedDialog):
         head = pane(row(*above, margins=(24, 16, 18, 8), stretch=0))
         buttons = FlowBox(
             [
-                *(ranges.price, self.close_button, self.stop_button, self.write_button),
+                *(self.close_button, self.stop_button, self.write_button),
                 *(self.save_button, self.session_button, self.use_button),
             ],
-            right_from=1,
+            right_from=0,
         )
         foot = QFrame()
         foot.setObjectName("settings_footer")
-        foot.setLayout(column(self._problem, ranges, buttons, margins=(24, 12, 18, 12), gap=10))
+        foot.setLayout(column(self._problem, ranges, ranges.price, buttons, margins=(24, 12, 18, 12), gap=10))
         heading = label(self.windowTitle(), "title", wrap=True)
         self.windowTitleChanged.connect(heading.setText)
         self._side = QFrame()

@@ -110,7 +110,7 @@ class RangeChoice(QWidget):
         self._ranges: dict[int, list[RangeItem]] = {}  # by scope
         self.box, self.focus = RangeBox(), TextField(tr("Focus for the model (optional)"))
         self.focus.setAccessibleName(tr("Focus"))
-        self.price = label("", "muted", name="handover-price")
+        self.price = label("", "muted", name="handover-price", wrap=True)
         fields = row(self.box, self.focus, gap=8)
         fields.setStretch(0, 3)
         fields.setStretch(1, 2)

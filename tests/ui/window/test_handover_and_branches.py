@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFrame, QLabel
 
@@ -308,6 +308,13 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     window = await opened_handovers(rig)
     assert (window.seq, window.ranges.focus.text()) == (first, "the fourth file")
     await until(lambda: window.ranges.price.text().startswith("box/small would read"), "price and model")
+    window.resize(860, 700)
+    places = list[QPoint]()
+    for price in ("", window.ranges.price.text()):
+        window.ranges.price.setText(price)
+        await asyncio.sleep(0.05)
+        places.append(window.write_button.mapTo(window, QPoint()))
+    assert places[0] == places[1], "no click misses it when the price comes"
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "the draft")
