@@ -237,6 +237,10 @@ class NoticeShadow(QWidget):
                 painter.drawRoundedRect(around.adjusted(-px, 4 - px, px, px), 10 + px, 10 + px)
 
 
+class NoticeCover(QWidget):
+    """Takes clicks, unseen, where a notice has just gone."""
+
+
 class NoticeArea(QWidget):
     """The notices of the workspace and session on screen, newest last; hidden while there is none.
 
@@ -336,7 +340,7 @@ class NoticeArea(QWidget):
         """Take clicks where a notice has just gone: they were meant for it, not for what it covered."""
         if self.parentWidget() is None:
             return
-        cover = QWidget(self.parentWidget())
+        cover = NoticeCover(self.parentWidget())
         cover.setGeometry(place.translated(self.pos()))
         cover.show()
         QTimer.singleShot(_QUIET_MS, cover, cover.deleteLater)

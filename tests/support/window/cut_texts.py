@@ -31,7 +31,7 @@ from helix_desktop.ui.design.cards import DisclosureHead
 from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.design.labels import ElidedLabel, TextLine
 from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.kit.notices import NoticeArea, NoticeShadow
+from helix_desktop.ui.kit.notices import NoticeArea, NoticeCover, NoticeShadow
 from helix_desktop.ui.rows.quick_picker import QuickPicker
 from helix_desktop.ui.rows.row_widget import RowArea
 from helix_desktop.ui.window.panes import SIDEBAR_MIN_WINDOW_PX
@@ -49,6 +49,7 @@ _FLOATING = (
     QuickPicker,
     DropHint,
     NoticeArea,
+    NoticeCover,
     NoticeShadow,
     JobLines,
 )
