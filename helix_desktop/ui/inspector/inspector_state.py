@@ -118,7 +118,7 @@ class WindowRow(WindowItem, frozen=True):
             "show": bool(self.seq),
             "include": bool(self.excluded),
             "cache": self.cachable > 0,
-            "send_full": self.state in ("cached", "preview", "extract") and is_output,
+            "send_full": self.state in ("cached", "repeated", "preview", "extract") and is_output,
             "undo": self.is_summary,
             "open": bool(self.digest) and not self.is_summary,
             "pin": is_output and not self.excluded,
@@ -169,7 +169,7 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def unusual_state(self) -> str:
         """Return its state; nothing for what is sent as it is, or of which the tokens say how much is."""
-        is_usual = self.state in ("fixed", "full", "recalled", "repeated")
+        is_usual = self.state in ("fixed", "full", "recalled")
         return "" if self.is_summary or self.is_sent_in_part or is_usual else self.state_text
 
     @property
@@ -286,6 +286,7 @@ _STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {
     "preview": "in_part",
     "extract": "in_part",
     "cached": "cached",
+    "repeated": "cached",
     "arguments_cached": "cached",
     "images_cached": "cached",
     "noted": "folded",
@@ -305,9 +306,9 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
         "recalled": tr("Recalled"),
         "pinned": tr("Pinned"),
     }
-    words = REPEATED if state == "repeated" else STATE_WORDS[_STATES.get(state, "in_window")]
-    label = sent.get(state) or translate(words.label)
-    return label, translate(words.tooltip) if words is REPEATED or state in _STATES else ""
+    words = STATE_WORDS[_STATES.get(state, "in_window")]
+    meaning = REPEATED.tooltip if state == "repeated" else words.tooltip
+    return sent.get(state) or translate(words.label), translate(meaning) if state in _STATES else ""
 
 
 NEWEST_REQUESTS = 6

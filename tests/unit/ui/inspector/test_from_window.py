@@ -84,7 +84,7 @@ def check_panel_and_outputs_call_the_same_contents_cached(simulator: SessionSimu
             if item.event.recalled and not is_in_full(row.seq, item.event, simulator.transcript):
                 continue
             is_cached = states[row.digest][0] in SAME_STATES["cached"]
-            assert is_cached == (row.state_text == "Cached"), row
+            assert is_cached == (row.state == "cached"), row
 
 
 def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
@@ -331,8 +331,11 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert name in " ".join(item.event.target.split())
 
 
-@pytest.mark.parametrize(("words", "state"), [(20, "In context"), (500, "Cached")])
-def test_a_cached_output_whose_content_was_recalled_whole_is_in_the_context(words: int, state: str) -> None:
+@pytest.mark.parametrize(("words", "badge"), [(20, "In context"), (500, "Cached")])
+def test_a_marker_is_called_cached_also_while_its_content_is_in_the_context_elsewhere(
+    words: int, badge: str
+) -> None:
+    """Its row and the count of its turn are of a place in the request; chat and Outputs are of a content."""
     simulator = build_history(0)
     simulator.send_message("Read it.")
     simulator.step("Reading.", 1)
@@ -340,14 +343,14 @@ def test_a_cached_output_whose_content_was_recalled_whole_is_in_the_context(word
     simulator.answer_call(0, output)
     seq, digest = simulator.transcript.last_seq, digest_of(output.encode())
     simulator.record(SweepMade((seq,), 900, SweepReason.BATCH))
-    (row,) = [row for row in _state(simulator).rows if row.seq == seq]
-    assert row.unusual_state == "Cached"
     simulator.recall(digest)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
-    assert row.state_text == state
-    assert row.unusual_state == ("" if state == "In context" else state)
+    assert (row.unusual_state, row.way_back) == ("Cached", "send_full")
+    assert ("in the context elsewhere" in row.explanation) == (badge == "In context"), "recalled whole"
+    (turn,) = [group for group in request_groups(_state(simulator).rows) if row in group.rows]
+    assert turn.states == ["1 cached"]
     card = next(row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow))
-    assert badge_text(card.badge) == state, "the chat says the same"
+    assert badge_text(card.badge) == badge
     check_panel_and_outputs_call_the_same_contents_cached(simulator)
 
 
