@@ -217,7 +217,9 @@ class FormPrompt:
 def not_asked_again(model: str) -> TranslatableText:
     """Return that a model with this label missed the deadline, and where the user can change that."""
     return _text(
-        "{model} isn't asked again until Helix restarts, or you choose Try again in Settings → Model roles.",
+        "To lose no more time, Helix doesn't ask {model} again about large outputs until it restarts, or you "
+        "choose Try again in Settings → Model roles. Unless a faster model is set there, the agent gets "
+        "beginning and end.",
         model=model,
     )
 
@@ -384,7 +386,7 @@ class IntakeGate:
             self._slow_models.add(slow_model, deadline_s)
             late = (
                 _text(
-                    "{model} took {seconds} of {limit} s to choose, so it wasn't asked for the part.",
+                    "{model} took {seconds} of {limit} s to choose a part: too little was left to get it.",
                     model=slow_model,
                     seconds=decision.duration_ms // 1_000,
                     limit=deadline_s,

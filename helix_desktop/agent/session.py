@@ -146,12 +146,14 @@ class IntakeProgress(msgspec.Struct, frozen=True):
             case "ask":
                 return _text.plural(
                     count,
-                    "Choosing what to send of %n large output…",
-                    "Choosing what to send of %n large outputs…",
+                    "The agent chooses what it needs of %n large output…",
+                    "The agent chooses what it needs of %n large outputs…",
                 )
             case "extract":
                 return _text.plural(
-                    count, "Choosing a part of %n large output…", "Choosing parts of %n large outputs…"
+                    count,
+                    "Getting the requested part of %n large output…",
+                    "Getting the requested parts of %n large outputs…",
                 )
         return ""
 

@@ -149,8 +149,9 @@ def timeline(args: argparse.Namespace) -> int:
             print_json(documents)
             return 0
         rate = await workspace.fallbacks.count()
-        reason = translate(rate.newest_reason) if rate.is_high else ""
-        for text in filter(None, (fallback_text(rate), reason, fallback_advice(rate))):
+        advice = fallback_advice(rate)
+        reason = translate(rate.newest_reason) if advice else ""
+        for text in filter(None, (fallback_text(rate), reason, advice)):
             print_out(text)
         return 0
 

@@ -134,31 +134,52 @@ def unused_text(event: HandoverMade | ObservationsMade) -> str:
 
 
 def fallback_text(rate: FallbackRate) -> str:
-    """Return how many summaries and parts of outputs no model wrote or chose; empty if none did."""
-    if not rate.fallbacks:
-        return ""
-    return tr.plural(
-        rate.summaries,
-        "A model failed at {count} of %n summary or part of a large output; Helix sent a simpler one.",
-        "Models failed at {count} of %n summaries and parts of large outputs; Helix sent simpler ones.",
-        count=format_integer(rate.fallbacks),
-    )
+    """Return what models failed at, and what was sent instead; empty if at nothing."""
+    texts = []
+    if rate.failed_parts:
+        if rate.slow_parts == rate.failed_parts:
+            failed = tr("was too slow", "to choose a part")
+        elif rate.slow_parts:
+            failed = tr("was too slow or failed", "to choose a part")
+        else:
+            failed = tr("failed", "to choose a part")
+        texts.append(
+            tr.plural(
+                rate.failed_parts,
+                "The model {failed} to choose a part of %n large output; "
+                "its beginning and end was sent instead.",
+                "The model {failed} to choose a part of %n large outputs; "
+                "their beginning and end was sent instead.",
+                failed=failed,
+            )
+        )
+    if rate.fallbacks:
+        texts.append(
+            tr.plural(
+                rate.summaries,
+                "A model failed to write {count} of %n summary; a simpler one was sent instead.",
+                "A model failed to write {count} of %n summaries; simpler ones were sent instead.",
+                count=format_integer(rate.fallbacks),
+            )
+        )
+    return " ".join(texts)
 
 
 def fallback_advice(rate: FallbackRate) -> str:
     """Return what to do if there are many; empty if not."""
-    if not rate.is_high:
-        return ""
-    if rate.newest_is_extract:
-        return tr("Choose a faster model for large outputs in Settings → Model roles.")
-    return tr("Choose another model for compaction in Settings → Model roles.")
+    texts = []
+    if rate.fails_often_at_parts:
+        texts.append(tr("A faster model for large outputs can be set in Settings → Model roles."))
+    if rate.fails_often_at_summaries:
+        texts.append(tr("Another model for compaction can be set in Settings → Model roles."))
+    return " ".join(texts)
 
 
 def explain_fallback(rate: FallbackRate) -> str:
     """Return what was sent in place of what a model failed at, and why the newest one failed."""
     what = tr(
         "Counted in this workspace. A simpler summary is written in parts, by another model or without one, "
-        "or leaves some messages out; instead of a part of an output, the agent gets its beginning and end."
+        "or leaves some messages out. The agent can recall all of a large output."
     )
     reason = join_sentences(tr("Latest reason:"), rate.newest_reason) if rate.newest_reason else ""
     return "\n".join(filter(None, (what, translate(reason))))

@@ -543,18 +543,20 @@ MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing
 
 
 class FallbackRate(msgspec.Struct, frozen=True):
-    """Summaries, cuts and extracts, those with a fallback, and why the newest needed one.
+    """Summaries and parts of large outputs, those that a model failed at, and why the newest of these.
 
     Summaries are handovers, checkpoints and observations.
     A cut leaves older messages out because no summary of them came: it counts if a model should have written
-    one. An extract that failed is a preview.
+    one. `parts` are those that a model was asked to choose; of `failed_parts`, `slow_parts` were too late.
     """
 
     summaries: int = 0
     fallbacks: int = 0
     newest_reason: str = ""
     newest_at_ms: int = 0
-    newest_is_extract: bool = False
+    parts: int = 0
+    failed_parts: int = 0
+    slow_parts: int = 0
 
     def __add__(self, other: FallbackRate) -> FallbackRate:
         newest = max(self, other, key=lambda rate: rate.newest_at_ms)
@@ -563,17 +565,18 @@ class FallbackRate(msgspec.Struct, frozen=True):
             self.fallbacks + other.fallbacks,
             newest.newest_reason,
             newest.newest_at_ms,
-            newest.newest_is_extract,
+            self.parts + other.parts,
+            self.failed_parts + other.failed_parts,
+            self.slow_parts + other.slow_parts,
         )
 
     @property
-    def share(self) -> float:
-        """Return the fallbacks as a share of all that is counted; 0 of nothing."""
-        return self.fallbacks / self.summaries if self.summaries else 0.0
+    def fails_often_at_summaries(self) -> bool:
+        return self.fallbacks > MAX_RATE * self.summaries
 
     @property
-    def is_high(self) -> bool:
-        return self.share > MAX_RATE
+    def fails_often_at_parts(self) -> bool:
+        return self.failed_parts > MAX_RATE * self.parts
 
 
 NO_SUMMARIES = FallbackRate()
@@ -599,13 +602,22 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
                 total += _counted(recorded, reason)
             case FoldMade(how="truncate", fallback=reason, no_model_asked=False):
                 total += _counted(recorded, reason or _text("Older messages were left out to make room."))
-            case ToolAnswered(asked=asked, form=form, intake_note=note) if asked:
-                failed = "" if form == "compact" else _text("The model didn't write an extract.")
-                total += _counted(recorded, note or failed, is_extract=True)
+            case ToolAnswered(asked=asked, chosen=chosen, intake_note=note) as output if asked or chosen in (
+                "agent",
+                "timeout",
+            ):
+                failed = _text("The model didn't write an extract.") if output.form_failure else ""
+                total += _counted_part(recorded, note or failed, is_slow=chosen == "timeout")
             case FormChosen(form="compact", intake_note=note):
-                total += _counted(recorded, note, is_extract=True)
+                total += _counted_part(recorded, note)
     return total
 
 
-def _counted(recorded: RecordedEvent, reason: str = "", is_extract: bool = False) -> FallbackRate:
-    return FallbackRate(1, 1, reason, recorded.at, is_extract) if reason else FallbackRate(1)
+def _counted(recorded: RecordedEvent, reason: str) -> FallbackRate:
+    return FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
+
+
+def _counted_part(recorded: RecordedEvent, reason: str, *, is_slow: bool = False) -> FallbackRate:
+    if not reason:
+        return FallbackRate(parts=1)
+    return FallbackRate(0, 0, reason, recorded.at, 1, 1, int(is_slow))

@@ -250,6 +250,13 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     auto_run: tuple[AutoRunChange, ...] = ()
 
     @property
+    def form_failure(self) -> Literal["", "slow", "failed"]:
+        """Why beginning and end stand for a part: the model was too slow to choose one, or anything else."""
+        if self.chosen == "timeout" or self.intake_slow_model:
+            return "slow"
+        return "failed" if self.form != "compact" and (self.asked or self.intake_note) else ""
+
+    @property
     def recalled_part(self) -> str:
         """Of a recall, which lines it brought or found; empty if it brought the whole output."""
         return self.about if self.recalled and _PART.match(self.about) else ""

@@ -471,9 +471,7 @@ class FormCard(TimelineCard, frozen=True):
     @property
     def has_failed(self) -> bool:
         """True if no choice came, for another reason than time, or the extract that was asked for is none."""
-        if self.event.chosen == "timeout" or self.event.intake_slow_model:
-            return False  # beginning and end are sent, as by the rule
-        return self.form == "preview" and bool(self.event.asked or self.note)
+        return self.event.form_failure == "failed"
 
     @property
     def title(self) -> str:

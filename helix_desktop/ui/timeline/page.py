@@ -307,9 +307,10 @@ class Timeline(Themed, QWidget):
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
         """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
-        self._fallbacks.setText(" ".join(filter(None, (fallback_text(rate), fallback_advice(rate)))))
+        words = fallback_text(rate)
+        self._fallbacks.setText(" ".join(filter(None, (words, fallback_advice(rate)))))
         self._fallbacks.setToolTip(explain_fallback(rate))
-        self._fallbacks.setVisible(bool(rate.fallbacks))
+        self._fallbacks.setVisible(bool(words))
 
     def follow(self, session: Session) -> None:
         """Show what happened to the context of the session on screen, from the next `refresh` on."""

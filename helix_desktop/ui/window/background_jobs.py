@@ -197,7 +197,7 @@ class SessionJobs(QObject):
             result = tr("Summary prepared for the next compaction"), tr("Summary prepared")
             composer.show_work(*(result if self._result_timer.isActive() else ()))
         elif work.action is None:
-            composer.show_work(work.text, tr("Choosing what to send…"))
+            composer.show_work(work.text, tr("The agent chooses…"))
         else:
             ahead = tr("Summarizing ahead of the next compaction")  # wider than the line of one under way
             shorter = work.text.partition(" · ")[0], ahead, tr("Summarizing…")

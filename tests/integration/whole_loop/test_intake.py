@@ -218,8 +218,9 @@ async def test_eight_outputs_take_ten_seconds_once_and_then_none(tmp_path: Path)
         assert not sum(event.intake_tokens for event in rig.events(ToolAnswered)[EIGHT:])
         assert len(rig.events(OutputHeld)) == EIGHT
         assert len(model.asked) == 1
+        note, at_ms = rig.events(ToolAnswered)[0].intake_note, model.clock.now - 3 * SLOW_S * 1_000
         assert fallback_rate(rig.conversation.session.log) == FallbackRate(
-            EIGHT, EIGHT, rig.events(ToolAnswered)[0].intake_note, model.clock.now - 3 * SLOW_S * 1_000, True
+            0, 0, note, at_ms, parts=EIGHT, failed_parts=EIGHT, slow_parts=EIGHT
         )
 
         model.is_fast = True

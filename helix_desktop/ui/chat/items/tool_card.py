@@ -42,7 +42,7 @@ from helix_desktop.ui.chat.rows.row_texts import (
     excerpt_title,
     figures_text,
     outcome_text,
-    output_form_text,
+    output_form_texts,
     phase_text,
     removed_state_text,
     result_text,
@@ -134,7 +134,14 @@ def form_choice_text(row: ToolRow) -> str:
         chooser = tr("Beginning and end instead of the requested part.")
     else:
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
-    instructions = shown.asked and tr("Instructions: “{instructions}”.", instructions=shown.asked)
+    instructions = ""
+    if asked := shown.asked:
+        by_user = row.chosen_by == "user"
+        instructions = (
+            tr("You asked for: “{part}”.", part=asked)
+            if by_user
+            else tr("The agent asked for: “{part}”.", part=asked)
+        )
     notes = list[TranslatableText | str]()
     if isinstance(shown, ToolAnswered):
         if seconds := shown.intake_extended_s:
@@ -165,9 +172,7 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     intro = join_sentences(removed_text(row), outdated, window_state_text(row), form_choice_text(row))
     if intro:
         parts.append(paragraph(escape_invisible(intro), tools, theme.muted, SMALL))
-    # No model chose its form, for want of time.
-    is_missed = row.form == "preview" and (row.chosen_by == "timeout" or row.answer.intake_slow_model)
-    if is_missed and row.can_change_form:
+    if row.form_failure and row.can_change_form:
         action, label = ChooseForm(row.answer_seq, "compact"), tr("Send another part…")
         button = push_button("extract:card", action, label, "minimize-2", high=28)
         parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
@@ -574,8 +579,10 @@ def unusual_words(row: ToolRow) -> list[_Word]:
     elif row.arguments_cached:
         tip, dot = window_state_text(row), STATE_WORDS["cached"].color
         words.append(_Word(cached_arguments_text(), "muted", tip=tip, dot=dot))
-    if form := output_form_text(row):
-        words.append(_Word(form, "muted", tip=form_choice_text(row)))
+    color = "warn" if row.form_failure else "muted"
+    for form in output_form_texts(row):
+        words.append(_Word(form, color, tip=form_choice_text(row)))
+        color = "muted"
     if row.is_outdated:
         words.append(_Word(translate(OUTDATED), "warn", "outdated", explain_outdated()))
     if row.changes is not None and row.changes.uncovered:

@@ -248,14 +248,27 @@ def accessible_name(row: Row) -> str:
             return row.what
 
 
-def output_form_text(row: ToolRow) -> str:
-    """Return how much of an output is sent; empty for one that is sent whole, or not at all."""
+def output_form_texts(row: ToolRow) -> tuple[str, ...]:
+    """Return which part of an output is sent, and how much; empty if all of it is sent, or nothing."""
     if row.form == "full" or row.badge not in ("", "in_window", "pinned", "recalled"):
-        return ""
-    if whole := row.answer.full_tokens:
-        part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-        return tr("Large output: {part} of {whole} tokens in context", part=part, whole=tokens)
-    return translate(STATE_WORDS["in_part"].label)
+        return ()
+    if not (whole := row.answer.full_tokens):
+        return (translate(STATE_WORDS["in_part"].label),)
+    part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
+    return _form_words(row), tr("{part} of {whole} tokens in context", part=part, whole=tokens)
+
+
+def _form_words(row: ToolRow) -> str:
+    if row.form == "preview":
+        words = {
+            "": tr("Large output: beginning and end"),
+            "slow": tr("Model too slow: beginning and end"),
+            "failed": tr("No part chosen: beginning and end"),
+        }
+        return words[row.form_failure]
+    if row.chosen_by == "user":
+        return tr("Large output: part chosen by you")
+    return tr("Large output: part chosen by the agent")
 
 
 def cached_arguments_text() -> str:
@@ -268,8 +281,7 @@ def removed_state_text() -> str:
 
 def _tool_summary(row: ToolRow) -> list[str]:
     words = [*filter(None, (translate(STATE_TEXTS[row.state]), result_text(row)))]
-    if form := output_form_text(row):
-        words.append(form)
+    words += output_form_texts(row)
     if row.arguments_cached:
         words.append(cached_arguments_text())
     if row.is_outdated:

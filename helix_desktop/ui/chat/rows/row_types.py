@@ -313,6 +313,10 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
         return self.form == "preview" and bool(self.shown.asked)
 
     @property
+    def form_failure(self) -> Literal["", "slow", "failed"]:
+        return "" if self.user_form else self.answer.form_failure
+
+    @property
     def can_change_form(self) -> bool:
         """Return True if the agent can be shown the output in another form from the next request on."""
         return bool(self.answer_seq) and not self.removed_at_ms and self.badge in _REFORMABLE

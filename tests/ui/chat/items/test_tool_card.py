@@ -198,7 +198,7 @@ def test_the_tip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
     assert (
-        "Beginning and end instead of the requested part. Not in time. Instructions: “failures”. "
+        "Beginning and end instead of the requested part. Not in time. The agent asked for: “failures”. "
         "Cost: 24k tokens · 0 ms." in tips
     )
 
@@ -328,7 +328,21 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (PREVIEW, ["Partly in context"]),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: 700 of 6.4k tokens in context"],
+            ["Large output: beginning and end", "700 of 6.4k tokens in context"],
+        ),
+        (
+            with_answer(
+                PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, intake_slow_model="box/main"
+            ),
+            ["Model too slow: beginning and end", "700 of 6.4k tokens in context"],
+        ),
+        (
+            with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, asked="failures"),
+            ["No part chosen: beginning and end", "700 of 6.4k tokens in context"],
+        ),
+        (
+            with_answer(COMPACT, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
+            ["Large output: part chosen by the agent", "700 of 6.4k tokens in context"],
         ),
         (replace(PREVIEW, badge="cached"), ["Cached"]),
         (replace(PREVIEW, badge="folded"), ["Compacted"]),

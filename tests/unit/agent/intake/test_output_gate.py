@@ -235,8 +235,8 @@ async def test_progress_is_reported() -> None:
         IntakeProgress("idle"),
     ]
     assert [update.text for update in moved] == [
-        "Choosing what to send of 3 large outputs…",
-        "Choosing a part of 1 large output…",
+        "The agent chooses what it needs of 3 large outputs…",
+        "Getting the requested part of 1 large output…",
         "",
     ]
     answered = next(
@@ -261,8 +261,9 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.forms == [("preview", "timeout")] * 3
     assert rig.tool_answers[0].intake_note == (
-        "test/main didn't choose within 10 s. test/main isn't asked again until Helix restarts, "
-        "or you choose Try again in Settings → Model roles."
+        "test/main didn't choose within 10 s. To lose no more time, Helix doesn't ask test/main again about "
+        "large outputs until it restarts, or you choose Try again in Settings → Model roles. Unless a faster "
+        "model is set there, the agent gets beginning and end."
     )
     question, *others = (spending_of(answer) for answer in rig.tool_answers)
     assert question.estimated
@@ -288,7 +289,7 @@ async def test_the_model_that_took_most_of_the_time_is_remembered(choice_s: int,
     advance_loop_clock(POLICY.intake_deadline_s)
     await rig.wait_until_idle()
     assert rig.forms[0] == ("preview", "timeout")
-    assert f"{slow} isn't asked again" in rig.tool_answers[0].intake_note
+    assert f"Helix doesn't ask {slow} again" in rig.tool_answers[0].intake_note
 
     for each in (rig.model, rig.fast_model):
         each.question_script = lambda _: text_reply("1: compact: a\n2: preview\n3: preview")
@@ -316,7 +317,7 @@ async def test_a_model_that_took_most_of_the_time_to_choose_is_not_asked_for_the
     assert rig.forms == [("preview", "timeout"), ("preview", "agent"), ("preview", "agent")]
     assert rig.tool_answers[0].text.endswith(f"[{extract_note('a', EXTRACT_TOO_LATE)}]")
     assert rig.tool_answers[0].intake_note.startswith(
-        "test/main took 7 of 10 s to choose, so it wasn't asked for the part. test/main isn't asked again"
+        "test/main took 7 of 10 s to choose a part: too little was left to get it. To lose no more time"
     )
     assert rig.model.extract_requests == []
 

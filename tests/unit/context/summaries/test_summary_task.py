@@ -173,12 +173,29 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     """Those that the agent or the user asked for; an output that nobody was asked about is no extract."""
     by_user = FormChosen(1, "compact", "…", 90, "names", intake_note="box/small couldn't write it.")
     rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
-    assert (rate.summaries, rate.fallbacks) == (3, 2)
+    assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.summaries) == (3, 2, 0, 0)
     assert rate.newest_reason == "box/small couldn't write it."
-    assert fallback_advice(rate) == "Choose a faster model for large outputs in Settings → Model roles."
+    assert fallback_advice(rate) == "A faster model for large outputs can be set in Settings → Model roles."
     assert explain_fallback(rate).endswith("Latest reason: box/small couldn't write it.")
     later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
-    assert "for compaction in" in fallback_advice(rate + later)
+    assert "for compaction can" in fallback_advice(rate + later)
+    late, full = replace(output(), chosen="timeout", intake_note="Late."), replace(output(), chosen="agent")
+    rate = fallback_rate(log(late, full))
+    assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.newest_reason) == (2, 1, 1, "Late.")
+
+
+@pytest.mark.parametrize(
+    ("failed", "slow", "words"),
+    [(1, 1, "was too slow to"), (2, 0, "failed to"), (2, 1, "was too slow or failed to")],
+)
+def test_what_was_sent_instead_of_a_part_is_said(failed: int, slow: int, words: str) -> None:
+    rate = FallbackRate(parts=9, failed_parts=failed, slow_parts=slow)
+    outputs = (
+        "1 large output; its beginning and end was"
+        if failed == 1
+        else "2 large outputs; their beginning and end was"
+    )
+    assert fallback_text(rate) == f"The model {words} choose a part of {outputs} sent instead."
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
@@ -191,27 +208,26 @@ def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
     note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
     refused = replace(older, fallback="The server refused.")
     rate = fallback_rate(log(cut, refused, note, output(), output("A, B")))
-    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The server refused.")
+    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (1, 1, "The server refused.")
+    assert (rate.parts, rate.failed_parts) == (1, 0)
     rate = fallback_rate(log(older, cut))
     assert (rate.summaries, rate.fallbacks) == (1, 1)
     assert rate.newest_reason == "Older messages were left out to make room."
     rate = fallback_rate(log(output("A"), output("A", "The extract wasn't ready.")))
-    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
+    assert (rate.parts, rate.failed_parts, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
 
 
 @pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
 def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
     """Without one, nothing is said."""
     rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = (
-        f"Models failed at {fallbacks} of 100 summaries and parts of large outputs; Helix sent simpler ones."
-    )
+    text = f"A model failed to write {fallbacks} of 100 summaries; simpler ones were sent instead."
     assert fallback_text(rate) == (text if fallbacks else "")
     assert bool(fallback_advice(rate)) == is_high
     if is_high:
         assert "No model answered." in explain_fallback(rate)
         assert "Settings → Model roles" in fallback_advice(rate)
-    assert (fallback_text(FallbackRate()), FallbackRate().is_high) == ("", False), "no share of nothing"
+    assert fallback_text(FallbackRate()) == fallback_advice(FallbackRate()) == "", "no share of nothing"
 
 
 def test_a_long_message_is_cut_between_words() -> None:
