@@ -473,7 +473,7 @@ def _workspace_folder(record: WorkspaceRecord) -> Path:
     if not root.is_dir():
         raise WorkspaceMissing(
             text("Folder {folder} not found.", folder=str(root)),
-            text("It may have been moved, renamed or deleted. Sessions and cache are safe."),
+            text("It may have been moved, renamed or deleted. Sessions and outputs are safe."),
             text("Locate it, or remove the workspace from the list."),
         )
     return root

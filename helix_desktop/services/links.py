@@ -70,7 +70,7 @@ def parse_link(link: str) -> Link:
         short_link = escape_hidden_name(link[:_SHOWN_CHARS]) + ("…" if len(link) > _SHOWN_CHARS else "")
         raise InvalidInput(
             text("This link can't be opened."),
-            text("It must name a workspace, a session or a cache entry (got {link}).", link=short_link),
+            text("It must name a workspace, a session or an output (got {link}).", link=short_link),
             _FIX,
         )
     return Link(match["workspace"], match["digest"] or "", match["session"] or "")

@@ -235,7 +235,7 @@ def shortfall_text(plan: CleanupPlan) -> str:
     )
     return join_sentences(
         text(
-            "The cache is {size} over its maximum of {quota}.",
+            "The outputs are {size} over their maximum of {quota}.",
             size=ByteSize(plan.short),
             quota=ByteSize(plan.quota),
         ),

@@ -110,7 +110,7 @@ RECORD_FILE = "workspace.toml"
 STORE_FOLDER = "store"
 _LOCK_TIMEOUT_S = 5.0
 _NOT_SAVED = text("The list of workspaces wasn't saved.")
-_RECORD_FIX = text("Correct the file. The workspace's sessions and cache are unchanged.")
+_RECORD_FIX = text("Correct the file. The workspace's sessions and outputs are unchanged.")
 
 
 class WorkspaceRegistry:

@@ -190,7 +190,7 @@ async def test_a_quota_never_collects_referenced_content_and_reports_it(
     plan = await store.retention.plan(RetentionRule(quota=1))
     assert [entry.digest for entry in plan.to_trash] == [free.digest]
     assert plan.short == (await store.entry(referenced.digest)).stored_size - 1
-    assert "over its maximum of" in shortfall_text(plan)
+    assert "over their maximum of" in shortfall_text(plan)
     assert "used by sessions" in shortfall_text(plan)
 
 

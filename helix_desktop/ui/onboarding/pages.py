@@ -320,7 +320,7 @@ class MissingFolderPage(_CenteredPage):
         self._path = label("", "mono", wrap=True)
         self._path.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         safe = tr(
-            "Sessions, cache and timeline are safe: they aren't in the folder. If you moved the "
+            "Sessions, outputs and timeline are safe: they aren't in the folder. If you moved the "
             "folder, locate it to continue."
         )
         parts, read_only = list[QWidget](), partial(intents.ShowWorkspace, read_only=True)

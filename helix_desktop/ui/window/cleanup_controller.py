@@ -117,7 +117,7 @@ class CleanupController(WindowPart):
         if not left:
             return
         why, fix = retention_reason(await workspace.store.entry(left[0]))
-        what = tr.plural(len(left), "%n entry stays in the cache.", "%n entries stay in the cache.")
+        what = tr.plural(len(left), "%n output stays stored.", "%n outputs stay stored.")
         if len(left) > 1:
             why = tr("One of them: {reason}", reason=why)
         self._session.notify(Notice(_STAYS, what, why, fix, level="warning", workspace_id=workspace.id))

@@ -583,7 +583,7 @@ class ImportExportController(WindowPart):
             name = _short_name(record.name)
             raise WorkspaceMissing(
                 text("This link points to {workspace}, which was removed from the list.", workspace=name),
-                text("Its sessions and cache are kept."),
+                text("Its sessions and outputs are kept."),
                 text("Open its folder again: {folder}", folder=record.path),
             )
         folder = str(self._services.data_folder)
@@ -610,8 +610,8 @@ class ImportExportController(WindowPart):
         await workspace.store.entry(link.digest)  # says so itself when there is none, or none any more
         if not self._session.has_conversation:
             raise InvalidInput(
-                text("The linked cache entry can't be shown yet."),
-                text("The cache opens with a session, and this workspace has none."),
+                text("The linked output can't be shown yet."),
+                text("The Outputs page opens with a session, and this workspace has none."),
                 text("Start a session, then open the link again."),
             )
         self._session.perform(intents.OpenCacheEntry(link.digest))
@@ -713,7 +713,7 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
     contents = tr(
         "It contains {sessions} and {entries}.",
         sessions=tr.plural(archive_info.sessions, "%n session", "%n sessions"),
-        entries=tr.plural(archive_info.entries, "%n cache entry", "%n cache entries"),
+        entries=tr.plural(archive_info.entries, "%n output", "%n outputs"),
     )
     workspace, day = _short_name(archive_info.name), ""
     if archive_info.created < _MAX_CREATED_MS:  # a file may say any time; dates of people have four digits

@@ -90,7 +90,7 @@ def _end(words: str, badge: WorkState = "") -> list[Box]:
 
 def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
     """Return name and path, with state and git state; `git_px` is what the git state may take."""
-    cache = tr("Cache: {size}", size=workspace.cache) if workspace.cache else ""
+    cache = tr("Outputs: {size}", size=workspace.cache) if workspace.cache else ""
     words = dotted((state_words(workspace.badge), cache))
     if not words and workspace.active:
         words = tr("Open", "state of a workspace")

@@ -445,7 +445,7 @@ class WorkspaceController(WindowPart):
     async def _remove(self, workspace_id: str) -> None:
         record = self._services.registry.get(workspace_id)
         what = tr("Remove {workspace} from Helix?", workspace=record.name)
-        why = tr("Running tasks stop. Files, sessions and cache are kept.")
+        why = tr("Running tasks stop. Files, sessions and outputs are kept.")
         if not await dialogs.confirm(self._window, what, why, "remove", tr("Remove")):
             return
         await self.close_workspace(workspace_id)

@@ -491,7 +491,7 @@ def test_only_a_missing_instruction_is_quoted() -> None:
     missing = (Bullet("Never push.", (3,)), Bullet("Ask first.", (4,)))
     text = missing_rules_text((*others, SummaryCoverage("instructions", 25, 200, missing, verbatim=3)))
     assert text.heading == "Not in the text, added below it"
-    assert text.lines == (("Instructions", "Never push. · Ask first. · 170 more only in the cache"),)
+    assert text.lines == (("Instructions", "Never push. · Ask first. · 170 more only in Outputs"),)
 
 
 def test_a_long_name_is_shortened() -> None:

@@ -232,7 +232,7 @@ class SharingCard(QFrame):
         set_margins(http_note, SWITCH_TEXT_X, 0, 0, 0)
         self.setLayout(
             column(
-                label(tr("Share this cache over MCP"), "strong"), self._lead, self._command, row(copy, None),
+                label(tr("Share outputs over MCP"), "strong"), self._lead, self._command, row(copy, None),
                 line(), column(self.http, http_note, gap=1),
                 self._error, self._endpoint_row,
                 margins=(16, 12, 16, 14), gap=9,
