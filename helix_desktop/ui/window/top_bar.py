@@ -371,8 +371,9 @@ class TopBar(Themed, QWidget):
             if part is not None and part.isVisibleTo(self):
                 room -= part.sizeHint().width() + 8
         words = self._state.text
-        state_px = self._state.sizeHint().width() + _DOT_PX
-        for part, keeps_room in ((self._dot, True), (self._state, room >= state_px)):
+        has_state = bool(self.title.session_id)
+        state_px = self._state.sizeHint().width() + _DOT_PX if has_state else 0
+        for part, keeps_room in ((self._dot, has_state), (self._state, has_state and room >= state_px)):
             policy = part.sizePolicy()  # so that the title stays as it is
             policy.setRetainSizeWhenHidden(keeps_room)
             part.setSizePolicy(policy)
