@@ -46,7 +46,7 @@ def slow_model_text(label: str) -> str:
     if not label:
         return ""
     return tr(
-        "{model} wasn't asked how to keep it: it was too slow before. "
+        "{model} wasn't asked which part to send: it was too slow before. "
         "To ask it again, go to Settings → Model roles.",
         model=label,
     )

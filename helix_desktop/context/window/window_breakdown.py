@@ -402,7 +402,7 @@ def _chooser_text(output: ToolAnswered, chosen_form: FormChosen | None) -> Trans
         case "agent":
             return text("Chosen by the agent")
         case "timeout":
-            return text("The agent didn't choose in time")
+            return text("The model was too slow to choose a part")
     slow = output.intake_slow_model
     return (
         text("{model} wasn't asked: it was too slow before", model=slow)

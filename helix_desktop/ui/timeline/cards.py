@@ -489,7 +489,7 @@ class FormCard(TimelineCard, frozen=True):
         texts = {
             "rule": tr("By the policy: over the size limit"),
             "agent": tr("Chosen by the agent"),
-            "timeout": tr("The agent didn't choose a part in time"),
+            "timeout": tr("The model was too slow to choose a part"),
             "user": tr("Chosen by you"),
         }
         return texts[self.event.chosen]

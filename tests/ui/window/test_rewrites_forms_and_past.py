@@ -456,7 +456,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
         row = read_card(rig)
         assert (row.form, row.chosen_by) == ("compact", "agent")
         assert row.shown.asked == "the number of lines"
-        assert "Cost: " in form_choice_text(row)
+        assert "Cost of choosing: " in form_choice_text(row)
         assert "The gist of it." in row.shown.text
         assert not rig.composer.work_text()
 

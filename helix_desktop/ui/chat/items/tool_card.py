@@ -97,7 +97,7 @@ _TOO_LARGE = text("Partly in context: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
     "rule": _TOO_LARGE,
     "agent": text("The agent chose which part to get."),
-    "timeout": _TOO_LARGE,  # the note says that the agent didn't choose in time
+    "timeout": _TOO_LARGE,  # the note says that the model was too slow
     "user": text("You chose which part to send."),
 }
 
@@ -147,8 +147,8 @@ def form_choice_text(row: ToolRow) -> str:
         if seconds := shown.intake_extended_s:
             notes.append(tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds))
         notes = [shown.intake_note, *notes, slow_model_text(shown.intake_slow_model)]
-    cost = tr("Cost: {cost}.", cost=_form_cost(shown)) if shown.intake_tokens else ""
-    return translate(join_sentences(chooser, *notes, instructions, cost))
+    cost = tr("Cost of choosing: {cost}.", cost=_form_cost(shown)) if shown.intake_tokens else ""
+    return translate(join_sentences(chooser, instructions, *notes, cost))
 
 
 def _form_cost(shown: ToolAnswered | FormChosen) -> str:

@@ -198,8 +198,8 @@ def test_the_tip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
     assert (
-        "Beginning and end instead of the requested part. Not in time. The agent asked for: “failures”. "
-        "Cost: 24k tokens · 0 ms." in tips
+        "Beginning and end instead of the requested part. The agent asked for: “failures”. Not in time. "
+        "Cost of choosing: 24k tokens · 0 ms." in tips
     )
 
 
@@ -223,7 +223,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     )
     view.chat_viewport.model.replace(row_key("t"), replace(row, original=ORIGINAL))
     assert "The extract was too long." in words(view)
-    assert "Cost: 1.2k tokens · 800 ms · fast." in words(view)
+    assert "Cost of choosing: 1.2k tokens · 800 ms · fast." in words(view)
 
 
 def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: ChatView) -> None:

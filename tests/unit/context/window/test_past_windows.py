@@ -174,7 +174,7 @@ def test_a_row_knows_the_question_of_its_turn_that_is_compacted() -> None:
         ("compact", "agent", "names of tests", "The agent asked for: names of tests"),
         ("compact", "user", "names of tests", "You asked for: names of tests"),
         ("preview", "agent", "names of tests", "Chosen by the agent"),
-        ("preview", "timeout", "", "The agent didn't choose in time"),
+        ("preview", "timeout", "", "The model was too slow to choose a part"),
         ("preview", "user", "", "Chosen by you"),
     ],
 )
