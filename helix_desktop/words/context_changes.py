@@ -46,17 +46,19 @@ _NAME_CAP = 60  # characters of an output's name
 
 
 def swept_contents_text(outputs: int, calls: int, image_messages: int) -> str:
-    """Return what was cached: outputs, inputs of calls, the images of some messages."""
-    if not (calls or image_messages):
-        return tr.plural(outputs, "Cached %n output", "Cached %n outputs")
+    return tr("Cached {contents}", contents=swept_contents(outputs, calls, image_messages))
+
+
+def swept_contents(outputs: int, calls: int, image_messages: int) -> tuple[str, ...]:
+    """Return what was cached: outputs, inputs of calls, the images of some messages; outputs if nothing."""
     contents = []
-    if outputs:
-        contents.append(tr.plural(outputs, "%n output", "%n outputs"))
     if calls:
         contents.append(tr.plural(calls, "%n input", "%n inputs"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
-    return tr("Cached {contents}", contents=tuple(contents))
+    if outputs or not contents:
+        contents.insert(0, tr.plural(outputs, "%n output", "%n outputs"))
+    return tuple(contents)
 
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:

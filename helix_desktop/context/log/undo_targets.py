@@ -128,6 +128,13 @@ def sweep_of_one(transcript: Transcript, seq: int) -> int:
     return max(filter(transcript.can_undo, alone), default=0)
 
 
+def cached_by(transcript: Transcript, seq: int) -> tuple[int, ...]:
+    """Return the rewrites whose undo sends again what of a message is cached."""
+    rewrites = transcript.rewrites
+    sweeps = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.swept and transcript.can_undo(at))
+    return tuple(rewrites.recorded_with(at) or at for at in sweeps)
+
+
 def summaries_of_block(transcript: Transcript, seq: int) -> tuple[int, ...]:
     """Return the summaries that stand as one message with a summary: that one, or all observations."""
     covers = transcript.window.covers

@@ -12,8 +12,8 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo_targets import sweep_of_one
-from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
+from helix_desktop.context.log.undo_targets import cached_by, sweep_of_one
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.summaries.summary_names import compacted_turns
@@ -27,7 +27,10 @@ from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
 from helix_desktop.ui.inspector.inspector_state import (
     NEWEST_REQUESTS,
@@ -38,6 +41,7 @@ from helix_desktop.ui.inspector.inspector_state import (
     SegmentKind,
     WindowRow,
 )
+from helix_desktop.words.context_changes import swept_contents, swept_contents_text
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.next_compaction import compaction_text, explain_acts
@@ -138,9 +142,11 @@ def inspector_state(
     """
     room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
     rows = tuple(
-        replace(row, has_room=False)
-        if row.whole - row.tokens > room and not sweep_of_one(transcript, row.seq)
-        else row
+        replace(
+            row,
+            has_room=row.whole - row.tokens <= room or bool(sweep_of_one(transcript, row.seq)),
+            undo_title=_undo_title(row, transcript),
+        )
         for row in window_rows(items, round(fresh / gauge.ratio))
     )
     own_policy = transcript.session_policy
@@ -154,6 +160,29 @@ def inspector_state(
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
+
+
+def _undo_title(row: WindowRow, transcript: Transcript) -> str:
+    """Return what the change is called that cached an input or the images of a message; else empty."""
+    if row.state not in ("arguments_cached", "images_cached"):
+        return ""
+    titles = []
+    for seq in cached_by(transcript, row.seq):
+        match transcript.rewrites.by_seq[seq]:
+            case SweepMade(swept=swept):
+                items = [entry for entry in transcript.window.entries() if entry.seq in swept]
+                titles.append(swept_contents_text(*_count_contents(items)))
+            case HandoverMade() | FoldMade() | ObservationsPlaced() as summary:
+                titles.append(summary_title(summary, transcript))
+    return dotted(titles)
+
+
+def _count_contents(entries: Sequence[WindowEntry]) -> tuple[int, int, int]:
+    """Return of how many outputs, inputs, and messages with images these are."""
+    events = [entry.event for entry in entries if isinstance(entry, LogItem)]
+    outputs = sum(isinstance(event, ToolAnswered) for event in events)
+    inputs = sum(len(event.short) for event in events if isinstance(event, AssistantSpoke))
+    return outputs, inputs, sum(isinstance(event, UserSpoke) for event in events)
 
 
 def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRow, ...]:
@@ -190,7 +219,7 @@ def _kind(item: WindowItem) -> WindowItemKind:
 def with_undo(
     row: WindowRow, transcript: Transcript, gauge: UsageGauge, undone: Transcript, gauge_after: UsageGauge
 ) -> WindowRow:
-    """Return the row of a summary with what its undo, which leaves `undone`, brings back."""
+    """Return a row with what the undo of what it is of, which leaves `undone`, brings back."""
     before = {entry.seq for entry in transcript.window.entries()}
     back = [entry for entry in undone.window.entries() if entry.seq not in before]
     messages = [entry for entry in back if isinstance(entry, LogItem)]
@@ -198,6 +227,10 @@ def with_undo(
     parts = [tr("“{summary}”", summary=summary) for summary in summaries]
     if messages:
         parts.append(translate(compacted_turns(undone, messages[0].seq - 1, messages[-1].upto)))
+    swept = (transcript.window.swept & before) - undone.window.swept
+    if swept:
+        returned = [entry for entry in undone.window.entries() if entry.seq in swept]
+        parts += swept_contents(*_count_contents(returned))
     return replace(
         row,
         undo_tokens=gauge_after.used - gauge.used,

@@ -85,15 +85,18 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context. Without `has_room`, all of it doesn't fit before the next compaction. Undoing
-    what a summary is of adds `undo_tokens` to the context, and restores `undo_parts`, in words.
+    that isn't in the context. Without `has_room`, all of it doesn't fit before the next compaction. Of a
+    summary, and of what alone no undo restores: undoing what it is of, which is called `undo_title`, adds
+    `undo_tokens` to the context, and restores `undo_parts`, in words; `undo_refused` says why it can't be.
     """
 
     resent: int = 0
     has_room: bool = True
     is_heading: bool = False
+    undo_title: str = ""
     undo_tokens: int = 0
     undo_parts: tuple[str, ...] = ()
+    undo_refused: str = ""
 
     @property
     def label(self) -> str:
@@ -119,7 +122,7 @@ class WindowRow(WindowItem, frozen=True):
             "include": bool(self.excluded),
             "cache": self.cachable > 0,
             "send_full": self.state in ("cached", "repeated", "preview", "extract") and is_output,
-            "undo": self.is_summary,
+            "undo": self.is_summary or bool(self.undo_title),
             "open": bool(self.digest) and not self.is_summary,
             "pin": is_output and not self.excluded,
             "unpin": self.kind == "pinned",
@@ -133,7 +136,7 @@ class WindowRow(WindowItem, frozen=True):
         return next((action for action in self.actions if action in ("include", "send_full", "undo")), None)
 
     def can_act(self, action: RowAction) -> bool:
-        return action != "send_full" or self.has_room
+        return self.has_room if action == "send_full" else action != "undo" or not self.undo_refused
 
     @property
     def is_summary(self) -> bool:
@@ -203,7 +206,7 @@ class WindowRow(WindowItem, frozen=True):
         explained = "" if self.is_heading else _state_words(self.state)[1]
         back = tr("Undo restores {parts}.", parts=self.undo_parts) if self.undo_parts else ""
         room = "" if self.has_room else tr("All of it doesn't fit before the next compaction.")
-        return "\n".join(filter(None, (explained, outdated, back, room)))
+        return "\n".join(filter(None, (explained, outdated, back, self.undo_refused, room)))
 
     @property
     def tooltip(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -15,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.log.undo_targets import summaries_of_block, sweep_of_one
+from helix_desktop.context.log.undo_targets import cached_by, summaries_of_block, sweep_of_one
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION, compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
@@ -27,7 +26,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
@@ -51,7 +50,7 @@ from helix_desktop.ui.window.rewrite_controller import context_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_text, step_figures, step_name
-from helix_desktop.words.translation import Translator
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
 _text = TextContext("Inspector")
@@ -368,9 +367,8 @@ class InspectorPresenter(WindowPart):
         return window.pin(row.seq)
 
     async def _bring_back(self, conversation: Conversation, row: WindowRow) -> None:
-        """Undo what compacted the messages that a row stands for."""
-        seqs = summaries_of_block(conversation.session.transcript, row.seq)
-        self._session.perform(intents.Undo(seqs))
+        """Undo what compacted the messages that a row stands for, or cached what is of it."""
+        self._session.perform(intents.Undo(_undo_seqs(conversation, row)))
 
     @handles(ChooseForm)
     async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
@@ -441,13 +439,19 @@ class InspectorPresenter(WindowPart):
         self._session.notify(context_notice(conversation, what, "", answer))
 
 
+def _undo_seqs(conversation: Conversation, row: WindowRow) -> tuple[int, ...]:
+    transcript = conversation.session.transcript
+    return (summaries_of_block if row.is_summary else cached_by)(transcript, row.seq)
+
+
 def _with_undo(conversation: Conversation, row: WindowRow) -> WindowRow:
-    """Return the row of a summary with what its undo brings back, where it can be undone."""
+    """Return a row with what the undo of what it is of brings back, or why it can't be undone."""
     transcript, window = conversation.session.transcript, conversation.window
-    with suppress(CompactionRefused):
-        undone, gauge = window.after_undo(*summaries_of_block(transcript, row.seq))
-        return from_window.with_undo(row, transcript, window.measure()[1], undone, gauge)
-    return row
+    try:
+        undone, gauge = window.after_undo(*_undo_seqs(conversation, row))
+    except CompactionRefused as refused:
+        return replace(row, undo_refused=translate(join_sentences(refused.why, refused.fix)))
+    return from_window.with_undo(row, transcript, window.measure()[1], undone, gauge)
 
 
 def _rows(conversation: Conversation) -> list[WindowRow]:

@@ -386,11 +386,17 @@ async def _check_arguments(rig: WindowRig) -> None:
         )
         assert (await rig.workspace.store.get(row.argument_digests[0])).decode() == BODY
 
-        for sweep_entry in [
-            entry for entry in rig.conversation.session.log if isinstance(entry.event, SweepMade)
-        ]:
-            rig.perform(Undo((sweep_entry.seq,)))
+        panel, window = rig.views.inspector, rig.conversation.window
+        await until(lambda: any(row.undo_title for row in inspector_rows(rig)), "the row of the arguments")
+        (cached,) = (row for row in inspector_rows(rig) if row.undo_title)
+        perform(panel, ShowRowText(cached))
+        button, before = find_button(panel, "way_back"), window.measure()[1].used
+        notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
+        assert any("Undo restores 1 input." in note.splitlines() for note in notes)
+        words = button.text()
+        button.click()
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
+        assert words == f"Undo · ≈ {format_tokens(window.measure()[1].used - before)} tokens"
 
 
 LONG_FILE = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.undo_targets import cached_by
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION
 from helix_desktop.context.window.message_states import is_in_full
@@ -42,6 +43,7 @@ from helix_desktop.ui.inspector.from_window import (
     with_undo,
 )
 from helix_desktop.ui.inspector.inspector_state import InspectorState, WindowRow, request_groups
+from helix_desktop.ui.inspector.request_list import action_text
 from helix_desktop.ui.outputs.rows import SAME_STATES
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
@@ -53,7 +55,13 @@ from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import translate
 from tests.support.histories import SessionSimulator, build_history, histories
-from tests.support.rewrite_histories import choose_form, fold, histories_with_rewrites
+from tests.support.rewrite_histories import (
+    choose_form,
+    fold,
+    histories_with_rewrites,
+    output_seqs,
+    write_large_file,
+)
 from tests.support.session_rewrites import exclude, truncate
 from tests.support.tables import for_each
 from tests.support.tool_rig import DESCRIPTIONS_DIR
@@ -239,6 +247,35 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     assert (back.undo_tokens, back.has_room) == (filled.used - gauge.used, False)
     summary, rest = request_groups(_state(simulator).rows)[-2:]
     assert (summary.label, rest.label) == ("Compacted turn 1, part of 2", "Rest of turn 2 · Go on.")
+
+
+def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
+    """No undo restores it alone: the page of an output offered one, that of an input none."""
+    simulator = build_history(1)
+    first = simulator.transcript.messages.items[-1].seq
+    write, other = write_large_file(simulator), write_large_file(simulator)
+    output = next(seq for seq in output_seqs(simulator) if seq < write)
+    simulator.record(SweepMade((output, write), 90, SweepReason.BATCH))
+    sweep = simulator.transcript.last_seq
+    row = next(row for row in _state(simulator).rows if row.seq == write)
+    assert (row.state, row.way_back) == ("arguments_cached", "undo")
+    assert action_text("undo", row) == "Undo “Cached 1 output and 1 input”"
+    assert cached_by(simulator.transcript, write) == (sweep,)
+    undone, gauge = simulator.transcript.fork_with(Undone(sweep)), simulator.gauge()
+    row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
+    assert action_text("undo", row) == "Undo · ≈ 40 tokens"
+    assert "Undo restores 1 output and 1 input." in row.explanation
+
+    within = fold(simulator, (0, first))
+    simulator.record(SweepMade((other,), 90, SweepReason.FOLD))
+    row = next(row for row in _state(simulator).rows if row.seq == other)
+    assert cached_by(simulator.transcript, other) == (within,), "they were recorded together"
+    assert action_text("undo", row) == "Undo “Compacted part of turn 1”"
+    undone = simulator.transcript.fork_with(Undone(within))
+    assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[-1] == "1 input"
+    refused = replace(row, undo_refused="Undo the later one first.")
+    assert not refused.can_act("undo")
+    assert "Undo the later one first." in refused.explanation
 
 
 def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
