@@ -55,6 +55,7 @@ from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, ShowR
 from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
+from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.state_words import gauge_source_text
 from helix_desktop.words.translation import Translator, translate
@@ -62,8 +63,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 8, 16, 8)
-_MARGINS, _BAR_MARGINS = (8, 6, 8, 16), (8, 6, 0, 16)
-_INSIDE_MARGINS = (16, 0, 16, 12)
+_MARGINS, _BAR_MARGINS = (8, 6, SCROLL_BAR_PX, 16), (8, 6, 0, 16)
+_INSIDE_MARGINS = (16, 0, SCROLL_BAR_PX + 8, 12)  # numbers below each other
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
 
@@ -556,7 +557,7 @@ class Inspector(Themed, QWidget):
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(page)
         self._page = page
-        # The scroll bar takes the right margin's place, so that cards do not change their width much.
+        # The scroll bar takes the right margin's place, so that nothing moves.
         bar = self._scroll.verticalScrollBar()
         bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QEvent, QPoint, Qt
 from PySide6.QtGui import QContextMenuEvent, QCursor, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu, QScrollArea
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy_numbers import PROFILES
@@ -24,6 +24,8 @@ from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.stylesheet import stylesheet
+from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.inspector.from_window import cache_uses_text, provider_cache_state
 from helix_desktop.ui.inspector.inspector_state import (
     WindowRow,
@@ -134,6 +136,19 @@ def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: Inspector, 
     qtbot.wait(0)
     assert breakdown.mapTo(pane, QPoint()) == place
     assert not legend["output"].visibleRegion().isEmpty()
+
+
+def test_nothing_moves_sideways_as_there_is_something_to_scroll(pane: Inspector, qtbot: QtBot) -> None:
+    pane.setStyleSheet(stylesheet(LIGHT))
+    (scroll,) = (it for it in pane.findChildren(QScrollArea) if it.isAncestorOf(pane.requests))
+    bar = scroll.verticalScrollBar()
+    qtbot.wait(0)
+    assert bar.maximum() == 0
+    before = pane.requests.width(), pane.requests.mapTo(pane, QPoint()).x()
+    pane.set_state(replace(inspector_state(), rows=inspector_state().rows * 9))
+    qtbot.waitUntil(bar.isVisible)
+    qtbot.wait(0)
+    assert (pane.requests.width(), pane.requests.mapTo(pane, QPoint()).x()) == before
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
