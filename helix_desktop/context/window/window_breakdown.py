@@ -87,7 +87,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     message with which the user began its turn (0: it is of none, or of all of one or more), `question_name`
     its words, `turn` the number of that turn.
     `whole` are the tokens of all of an output that is sent in part, or was sent whole before it was cached
-    (0: neither, or they were never counted).
+    (0: neither, or they were never counted), `recalled` those in a message of outputs that the user recalled.
     """
 
     seq: int
@@ -110,6 +110,7 @@ class WindowItem(msgspec.Struct, frozen=True):
     question_name: str = ""
     turn: int = 0
     whole: int = 0
+    recalled: int = 0
 
 
 def break_down_window(
@@ -289,7 +290,7 @@ def _excluded_item(item: WindowItem, event: Excluded, transcript: Transcript) ->
     seq = next((seq for seq in reversed(by_seq) if by_seq[seq] is event), 0)
     why = text("Left out by you")
     return msgspec.structs.replace(
-        item, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False
+        item, state="excluded", why=why, excluded=seq, digest=event.digest, can_exclude=False, recalled=0
     )
 
 
@@ -334,7 +335,13 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
     match item.event:
         case UserSpoke() as message:
             name, why = _plain(message.text) or text("Images"), _message_text(message)
-            return WindowItem(item.seq, "user", name, tokens, "images_cached" if swept else "full", why)
+            recalled = sum(
+                attached.marker_tokens if swept and attached.image else attached.tokens
+                for attached in message.attachments
+                if attached.kind == "cached"
+            )
+            state: WindowItemState = "images_cached" if swept else "full"
+            return WindowItem(item.seq, "user", name, tokens, state, why, recalled=recalled)
         case AssistantSpoke() as response:
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
             cached_ids = {call.call_id for call in response.short} if swept else set[str]()
@@ -344,7 +351,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
                 name = _plain(response.text)
             elif targets := _short(", ".join(map(one_line, filter(None, cached)))):
                 name = text("Input of {call}", call=targets)
-            state: WindowItemState = "arguments_cached" if swept else "full"
+            state = "arguments_cached" if swept else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
         case ToolAnswered() as output:
@@ -354,7 +361,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
 
 
 def _message_text(message: UserSpoke) -> TranslatableText:
-    """Return what a message is, and what is sent in it: that counts as the user's, not as recalled."""
+    """Return what a message is, and what is sent in it."""
     attached = message.attachments
     if len(attached) == 1:
         return text("Your message, with {name}", name=_short(attached[0].label))

@@ -243,7 +243,8 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
     sums = Counter[SegmentKind](reserve=gauge.reserve)
     sums["free"] = max(0, gauge.window - gauge.used - gauge.reserve)
     for row in rows:
-        sums[row.kind] += row.tokens
+        sums[row.kind] += row.tokens - row.recalled
+        sums["recalled"] += row.recalled
     return tuple(
         Segment(kind, translate(look.label), sums[kind])
         for kind, look in SEGMENT_LOOKS.items()

@@ -59,15 +59,13 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
         text("Summaries in place of older messages, which the agent can recall."),
     ),
     "pinned": SegmentLook(text("Pinned"), "seg_turn"),
-    "user": SegmentLook(
-        text("You"), "seg_turn", text("Your messages, with the files and outputs that you attached.")
-    ),
+    "user": SegmentLook(text("You"), "seg_turn", text("Your messages, with the files that you attached.")),
     "assistant": SegmentLook(text("Agent"), "seg_turn"),
     "output": SegmentLook(text("Tool outputs"), "seg_turn"),
     "recalled": SegmentLook(
         text("Recalled"),
         "seg_turn",
-        text("Outputs that the agent recalled. What you attach counts as yours."),
+        text("Outputs that the agent recalled, or you into your messages."),
     ),
     "reserve": SegmentLook(text("Room for the answer"), "scrollbar"),
     "free": SegmentLook(text("Free", "of the context window"), "seg_free"),

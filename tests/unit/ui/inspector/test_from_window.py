@@ -99,7 +99,9 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     state = _state(simulator)
     sums: dict[str, int] = {}
     for row in state.rows:
-        sums[row.kind] = sums.get(row.kind, 0) + row.tokens
+        assert 0 <= row.recalled <= row.tokens
+        sums[row.kind] = sums.get(row.kind, 0) + row.tokens - row.recalled
+        sums["recalled"] = sums.get("recalled", 0) + row.recalled
     parts = {
         segment.kind: segment.tokens for segment in state.segments if segment.kind not in ("reserve", "free")
     }
@@ -192,8 +194,14 @@ def test_a_cached_output_that_a_message_holds_is_also_in_the_context() -> None:
     part = Attachment(output.event.digest, "a.txt", "2:two", 2, 4, first_line=2, last_line=2)
     simulator.record(UserSpoke("Look.", 2, (part,)))
     assert state() == "cached", "some of its lines"
-    simulator.record(UserSpoke("Look.", 3, (Attachment(output.event.digest, "a.txt", "two", 2, 4),)))
+    before = {segment.kind: segment.tokens for segment in _state(simulator).segments}
+    file = Attachment("f" * 64, "b.txt", "three", 5, 5, kind="file")
+    simulator.record(UserSpoke("Look.", 3, (Attachment(output.event.digest, "a.txt", "two", 2, 4), file)))
     assert state() == "repeated"
+    after = {segment.kind: segment.tokens for segment in _state(simulator).segments}
+    assert after["recalled"] - before["recalled"] == 2, "counted as what the agent recalls"
+    row = _state(simulator).rows[-1]
+    assert after["user"] - before["user"] == row.tokens - 2
 
 
 def test_a_cached_recall_of_an_output_pinned_above_is_also_in_the_context() -> None:
