@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from shlex import quote
 from textwrap import wrap
 
@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo_targets import cached_by, sweep_of_one
+from helix_desktop.context.log.undo_targets import sweep_of_one
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
@@ -29,7 +29,7 @@ from helix_desktop.context.window.window_breakdown import WindowItem, WindowItem
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
 from helix_desktop.ui.inspector.inspector_state import (
@@ -141,11 +141,12 @@ def inspector_state(
     are not in its cache.
     """
     room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
+    titles = _undo_titles(items, transcript)
     rows = tuple(
         replace(
             row,
             has_room=row.whole - row.tokens <= room or bool(sweep_of_one(transcript, row.seq)),
-            undo_title=_undo_title(row, transcript),
+            undo_title=titles.get(row.seq, ""),
         )
         for row in window_rows(items, round(fresh / gauge.ratio))
     )
@@ -162,22 +163,25 @@ def inspector_state(
     )
 
 
-def _undo_title(row: WindowRow, transcript: Transcript) -> str:
-    """Return what the change is called that cached an input or the images of a message; else empty."""
-    if row.state not in ("arguments_cached", "images_cached"):
-        return ""
-    titles = []
-    for seq in cached_by(transcript, row.seq):
-        match transcript.rewrites.by_seq[seq]:
-            case SweepMade(swept=swept):
-                items = [entry for entry in transcript.window.entries() if entry.seq in swept]
-                titles.append(swept_contents_text(*_count_contents(items)))
+def _undo_titles(items: Sequence[WindowItem], transcript: Transcript) -> dict[int, str]:
+    """Return by event what the change is called that cached an input, or the images of a message."""
+    titles, sent = dict[int, str](), {item.seq for item in items}
+    cached = {item.seq for item in items if item.state in ("arguments_cached", "images_cached")}
+    for at, sweep in transcript.rewrites.sweeps.items() if cached else ():
+        restored = cached.intersection(sweep.swept)
+        if not restored or not transcript.can_undo(at):
+            continue
+        match transcript.rewrites.by_seq.get(transcript.rewrites.recorded_with(at)):
             case HandoverMade() | FoldMade() | ObservationsPlaced() as summary:
-                titles.append(summary_title(summary, transcript))
-    return dotted(titles)
+                title = summary_title(summary, transcript)
+            case _:
+                messages = map(transcript.messages.item, sent.intersection(sweep.swept))
+                title = swept_contents_text(*_count_contents(messages))
+        titles |= dict.fromkeys(restored, title)
+    return titles
 
 
-def _count_contents(entries: Sequence[WindowEntry]) -> tuple[int, int, int]:
+def _count_contents(entries: Iterable[WindowEntry | None]) -> tuple[int, int, int]:
     """Return of how many outputs, inputs, and messages with images these are."""
     events = [entry.event for entry in entries if isinstance(entry, LogItem)]
     outputs = sum(isinstance(event, ToolAnswered) for event in events)
