@@ -44,7 +44,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     ),
     "cached": StateWords(
         text("Cached"),
-        text("Stored, one line in its place. The agent can recall it."),
+        text("Replaced by one line. The agent can recall it."),
         text("Undo caching"),
         "seg_output",
     ),

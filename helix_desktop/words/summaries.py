@@ -147,9 +147,9 @@ def fallback_text(rate: FallbackRate) -> str:
             tr.plural(
                 rate.failed_parts,
                 "The model {failed} to choose a part of %n large output; "
-                "its beginning and end was sent instead.",
+                "its beginning and end were sent instead.",
                 "The model {failed} to choose a part of %n large outputs; "
-                "their beginning and end was sent instead.",
+                "their beginning and end were sent instead.",
                 failed=failed,
             )
         )

@@ -545,7 +545,7 @@ class Inspector(Themed, QWidget):
         self._inside = _BreakdownArea(inside)
         self._lazy_breakdown = LazyPage(lambda: Breakdown(inside))
         self._lazy_breakdown.when_built(self._add_breakdown)
-        self.details = DisclosureHead(tr("Breakdown by kind"), "", "muted")
+        self.details = DisclosureHead(tr("Breakdown"), "", "muted")
         self.details.setObjectName("details")
         self.details.toggled.connect(self._show_details)
         self._inside.hide()
