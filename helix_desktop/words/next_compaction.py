@@ -47,10 +47,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if policy.fold_after_steps or policy.observe_at:
-                return tr(
-                    "Helix caches outputs and compacts messages to save tokens, and at {share} to make room.",
-                    share=share,
-                )
+                return tr("Helix makes room at {share}, and earlier to save tokens.", share=share)
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
