@@ -55,7 +55,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
-_LITTLE_SHARE, _LITTLE = 0.03, 100  # of the total, and tokens: so far off, rounded rows seem to add up
+_ROUNDED_FROM, _ROUNDED_TO = 1_000, 100  # tokens: `12.1k` is off by less, as are the rows above it
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
@@ -204,9 +204,9 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 
 def _count_text(gauge: UsageGauge, counted: int) -> str:
-    """Return why the rows don't add up to the total; empty where they do, about."""
+    """Return why the rows don't add up to the total; empty where they do, as rounded."""
     more = gauge.used - counted
-    if abs(more) <= max(_LITTLE, _LITTLE_SHARE * gauge.used):
+    if abs(more) <= (_ROUNDED_TO if gauge.used >= _ROUNDED_FROM else 0):
         return ""
     total = ("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used)
     difference = format_tokens(abs(more))

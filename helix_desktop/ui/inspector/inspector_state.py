@@ -348,9 +348,9 @@ class InspectorState(msgspec.Struct, frozen=True):
 
     `compaction_text` says when the conversation is compacted, or why it isn't, `explanation` what that means
     until the user has read more of it, `cost_text` what the request costs, and `count_text` why the rows
-    don't add up to the total, if they are far off. `provider_cache` is None before the first request whose
-    discount was reported. `past` says of which step the request is, if it was sent already, `past_figures`
-    when and how large, and `past_note` what of it is not as it was.
+    don't add up to the total, unless rounding explains it. `provider_cache` is None before the first
+    request whose discount was reported. `past` says of which step the request is, if it was sent already,
+    `past_figures` when and how large, and `past_note` what of it is not as it was.
     """
 
     gauge: UsageGauge

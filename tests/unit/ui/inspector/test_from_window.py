@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
@@ -75,10 +78,31 @@ def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
     assert [row.tokens for row in state.rows] == [item.tokens for item in rows]
     assert sum(row.tokens for row in state.rows) == window.estimate
     assert state.gauge.used == now.used
-    assert bool(state.count_text) == (abs(now.used - window.estimate) > max(100, 0.03 * now.used))
+    check_parts_as_shown_add_up(state)
     sizes = {segment.kind: segment.tokens for segment in state.segments}
     assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == window.estimate
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
+
+
+def check_parts_as_shown_add_up(state: InspectorState) -> None:
+    """Rows to their group, groups and legend to the total, with the difference that is said of it."""
+    groups, total = request_groups(state.rows), format_tokens(state.gauge.used)
+    for group in groups:
+        _check_sum([format_tokens(row.tokens) for row in group.rows], group.tokens_text)
+    said = re.fullmatch(r"Your provider counts (\S+) (more|less): (?:≈ )?(\S+)\.", state.count_text)
+    assert bool(said) == bool(state.count_text)
+    difference = ["-" * (said[2] == "less") + said[1]] if said else []
+    assert not said or said[3] == total
+    legend = [format_tokens(part.tokens) for part in state.segments if part.kind not in ("reserve", "free")]
+    for parts in ([group.tokens_text for group in groups], legend):
+        _check_sum([*parts, *difference], total, unsaid=0 if said else 100)
+
+
+def _check_sum(parts: list[str], total: str, unsaid: int = 0) -> None:
+    """Each number over 1,000 is off by half of its last digit at most; `unsaid` only beside such a total."""
+    numbers = [float(part.removesuffix("k")) * (1_000 if "k" in part else 1) for part in (*parts, total)]
+    rounded = sum(50 for part in (*parts, total) if "k" in part) + unsaid * ("k" in total)
+    assert abs(sum(numbers[:-1]) - numbers[-1]) <= rounded + 1e-6, (parts, total)
 
 
 def check_panel_and_outputs_call_the_same_contents_cached(simulator: SessionSimulator) -> None:
@@ -302,10 +326,11 @@ def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
     assert not any(row.resent for row in window_rows(items, total))
 
 
-def _state(simulator: SessionSimulator, frame: PromptFrame | None = None) -> InspectorState:
+def _state(simulator: SessionSimulator, frame: PromptFrame | None = None, used: int = 0) -> InspectorState:
     frame = frame or simulator.frame
     window = project(simulator.transcript, simulator.policy, frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, frame)
+    now = replace(now, used=used or now.used)
     rows = break_down_window(window, simulator.transcript, frame)
     return inspector_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
 
@@ -320,18 +345,18 @@ def test_the_provider_is_named_once_at_the_total() -> None:
     assert not [row for row in state.rows if "rovider" in row.name + row.why]
 
 
-@pytest.mark.parametrize(("off", "is_said"), [(99, False), (-99, False), (120, True), (-200, True)])
-def test_a_difference_to_the_provider_is_explained_where_rounding_does_not(off: int, is_said: bool) -> None:
+@pytest.mark.parametrize("off", [99, -99, 120, -200])
+def test_a_difference_to_the_provider_is_explained_where_rounding_does_not(off: int) -> None:
     """Else the total says "about"."""
     simulator = build_history(1)
-    window = project(simulator.transcript, simulator.policy, simulator.frame)
-    rows = break_down_window(window, simulator.transcript, simulator.frame)
-    gauge = replace(simulator.window_rewriter.measure()[1], used=window.estimate + off)
-    assert window.estimate < 5_000
-    state = inspector_state(rows, gauge, simulator.transcript, simulator.policy, NO_COMPACTION)
-    total = f"{'' if gauge.is_reported else '≈ '}{format_tokens(gauge.used)}"
+    simulator.step("On.", 1)
+    simulator.answer_call(0, "word " * 2_000)
+    now = simulator.window_rewriter.measure()[1]
+    assert now.used > 1_000
+    state = _state(simulator, used=now.used + off)
     difference = f"{abs(off)} {'more' if off > 0 else 'less'}"
-    assert state.count_text == (f"Your provider counts {difference}: {total}." if is_said else "")
+    said = f"Your provider counts {difference}: ≈ {format_tokens(now.used + off)}."
+    assert state.count_text == (said if abs(off) > 100 else "")
 
 
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
@@ -424,6 +449,18 @@ def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     check_panel_and_outputs_call_the_same_contents_cached(simulator)
     check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
+
+
+_RATIOS = st.floats(0.95, 1.05) | st.floats(0.4, 2.5)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4_000), _RATIOS), min_size=1, max_size=6))
+def test_parts_as_shown_add_up_whatever_the_provider_reports(steps: list[tuple[int, float]]) -> None:
+    simulator = build_history(1)
+    for words, ratio in steps:
+        simulator.step("Reading.", 1, usage_ratio=ratio)
+        simulator.answer_call(0, "word " * words)
+        check_parts_as_shown_add_up(_state(simulator))
 
 
 @for_each(
