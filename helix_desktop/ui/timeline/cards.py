@@ -615,7 +615,7 @@ _GLYPHS: dict[ActionKind, str] = {
     "policy": "filter",
     "hold": "pause",
     "resume": "play",
-    "branch": "git-branch",
+    "branch": "split",
 }
 
 

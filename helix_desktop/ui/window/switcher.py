@@ -260,7 +260,7 @@ class Switcher(QuickPicker):
             detail, group = dotted((self._name_of(workspace_id), kind, counts)), versions.of(summary)
             when = format_short_time(max(version.updated for version in group), now)
             badge = _session_badge(self._session.app.open_workspaces.get(workspace_id), group)
-            icon = "git-branch" if versions.parent_of(summary) else "message-square"
+            icon = "split" if versions.parent_of(summary) else "message-square"
             icon, is_here = "bot" if summary.parent else icon, summary.id == on_screen
             title = session_title(summary.title)
             rows.append(

@@ -86,7 +86,7 @@ def _action_button(action: RowAction) -> Button:
             return _button("retry", action, "rotate-ccw", tr("Retry"), tip)
         case _:
             label, tip = tr("Branch"), tr("Continue from here in a new session, as a branch.")
-            return _button("branch", action, "git-branch", label, tip, label)
+            return _button("branch", action, "split", label, tip, label)
 
 
 def answer_buttons(row: TurnFooterRow) -> Box:

@@ -361,7 +361,7 @@ def branch_groups(rows: Sequence[Row], row: Row) -> list[list[MenuEntry]]:
         case AssistantRow() | TurnFooterRow() | ToolRow():
             if seq:
                 branches = [
-                    MenuEntry("branch", BranchSession(seq), tr("Branch from here"), "git-branch"),
+                    MenuEntry("branch", BranchSession(seq), tr("Branch from here"), "split"),
                     MenuEntry("share", ShareSession(seq), tr("Share up to here…"), "external-link"),
                 ]
             retry = RetryAnswer(row.key.seq)

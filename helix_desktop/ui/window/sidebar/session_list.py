@@ -296,7 +296,7 @@ def _title(item: SessionItem, when: str) -> Box:
         "archive": item.place.archived and not item.parent,
         "history": bool(item.version),
         "bot": bool(item.parent) and not item.version,
-        "git-branch": bool(item.branch_of) and not item.parent,
+        "split": bool(item.branch_of) and not item.parent,
     }
     icons = [Icon(name, "muted", _MARK_PX) for name, is_shown in marks.items() if is_shown]
     is_muted = bool(item.parent) and not item.active
