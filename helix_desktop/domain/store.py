@@ -27,12 +27,12 @@ class MessageCounts(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> TranslatableText:
-        """Return both in words: `6 messages, 21 tool calls`; calls only where there are any."""
+        """Return both in words: `6 messages, 21 tool calls`; only those that there are any of."""
         messages = _text.plural(self.messages, "%n message", "%n messages")
         if not self.calls:
             return messages
         calls = _text.plural(self.calls, "%n tool call", "%n tool calls")
-        return _text("{messages}, {calls}", messages=messages, calls=calls)
+        return _text("{messages}, {calls}", messages=messages, calls=calls) if self.messages else calls
 
 
 class SavedCondition(msgspec.Struct, frozen=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from typing import Literal
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import FIELDS
@@ -84,6 +85,20 @@ def revision_size_text(before: int, after: int) -> str:
     if before == after:
         return tr("same size")
     return tr("{difference} tokens", difference=format_token_difference(after - before))
+
+
+def large_output_text(form: Form, failure: Literal["", "slow", "failed"], *, by_user: bool) -> str:
+    """Return which part of a large output is sent, and what failed at choosing one."""
+    if form == "preview":
+        words = {
+            "": tr("Large output: beginning and end"),
+            "slow": tr("Model too slow: beginning and end"),
+            "failed": tr("No part chosen: beginning and end"),
+        }
+        return words[failure]
+    if by_user:
+        return tr("Large output: part chosen by you")
+    return tr("Large output: part chosen by the agent")
 
 
 def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str:
@@ -176,22 +191,30 @@ def reasons_text(reasons: Iterable[str]) -> str:
     return next(iter(known), "")
 
 
+def cached_kinds(sweep: SweepMade, transcript: Transcript) -> set[type]:
+    """Return what was cached, by the events that hold it: outputs, inputs of calls, images."""
+    if sweep.reason == SweepReason.REFUSED:
+        return {UserSpoke}
+    items = map(transcript.messages.item, sweep.swept)
+    return {type(item.event) for item in items if item is not None}
+
+
+def cached_kinds_text(kinds: Collection[type]) -> str:
+    """Return what was cached without how much, for a line in the chat; empty if nothing."""
+    names = {ToolAnswered: tr("outputs"), AssistantSpoke: tr("inputs"), UserSpoke: tr("images")}
+    contents = tuple(name for kind, name in names.items() if kind in kinds)
+    return tr("Cached {contents}", contents=contents) if contents else ""
+
+
 def divider_change_text(
-    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded, transcript: Transcript
+    event: FoldMade | ObservationsPlaced | HandoverMade | Excluded, transcript: Transcript
 ) -> str:
-    """Return what a rewrite did, for a line in the chat."""
+    """Return what a rewrite that isn't a sweep did, for a line in the chat."""
     match event:
         case HandoverMade(revises=revises) if revises:
             return tr("Edited summary")
         case Excluded():
             return tr("Left something out")
-        case SweepMade(reason=SweepReason.REFUSED):
-            return tr("Cached images")
-        case SweepMade():
-            items = map(transcript.messages.item, event.swept)
-            if any(item is not None and isinstance(item.event, ToolAnswered) for item in items):
-                return tr("Cached outputs")
-            return tr("Cached inputs")
         case _:
             return summary_title(event, transcript)
 

@@ -48,9 +48,10 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Timeline")
 
 COLUMN_WIDTH = 760  # pixels at 100 %; the chat's column has the same
-_NODE_COLORS: dict[Node, str] = {
+NODE_COLORS: dict[Node, str] = {
     **dict.fromkeys(("live", "handover", "compacted"), STATE_WORDS["folded"].color),
     "sweep": STATE_WORDS["cached"].color,
+    "form": STATE_WORDS["in_part"].color,
     "failure": "error",
     "limit": "warn",
 }
@@ -187,7 +188,7 @@ class CardItem(ListItem):
         return first.rect.y() + line / 2
 
     def _paint_timeline_line(self, painter: QPainter) -> None:
-        small = self.node in ("sweep", "compacted", "mark")
+        small = self.node in ("sweep", "form", "compacted", "mark")
         y, room = self.node_y, 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self.ends[0]:
@@ -195,7 +196,7 @@ class CardItem(ListItem):
         if not self.ends[1]:
             painter.drawLine(QPointF(_LINE_X, y + room), QPointF(_LINE_X, self.height))
         theme = self._theme
-        color = QColor(getattr(theme, _NODE_COLORS.get(self.node, "scrollbar")))
+        color = QColor(getattr(theme, NODE_COLORS.get(self.node, "scrollbar")))
         if small:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(color)

@@ -54,6 +54,7 @@ from helix_desktop.words.answer_ends import window_learned_text
 from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     context_change_text,
+    large_output_text,
     retaken_text,
     rewrite_reason_text,
     swept_contents_text,
@@ -72,7 +73,7 @@ tr = Translator("Timeline")
 CardFilter: TypeAlias = Literal["compacted", "cached", "yours"]
 """What the filter shows alone: `compacted` with all `handovers`, those that were not sent too; `cached` with
 large outputs of which the agent got a part, `yours` what the user chose, undid or redid."""
-Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "failure", "limit", "mark"]
+Node: TypeAlias = Literal["", "live", "handover", "compacted", "sweep", "form", "failure", "limit", "mark"]
 Phase: TypeAlias = Literal["read", "summarize", "check", "write"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Attempt: TypeAlias = Literal["handover", "observations"]
@@ -477,7 +478,8 @@ class FormCard(TimelineCard, frozen=True):
     def title(self) -> str:
         if self.form == "full":
             return tr("Large output in context: {output}", output=self.output)
-        return tr("Large output partly in context: {output}", output=self.output)
+        form = large_output_text(self.form, self.event.form_failure, by_user=self.event.chosen == "user")
+        return dotted((form, self.output))
 
     @property
     def chooser_text(self) -> str:
@@ -519,7 +521,7 @@ class FormCard(TimelineCard, frozen=True):
         return [line for line in lines if line]
 
     def node(self, live: int) -> Node:
-        return "limit" if self.has_failed else "sweep"
+        return "limit" if self.has_failed else "form"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         icon = Icon("circle-alert", "warn") if self.has_failed else Icon("replace")

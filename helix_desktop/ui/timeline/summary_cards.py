@@ -257,8 +257,7 @@ class HandoverCard(Rewrite, frozen=True):
         if self.is_checkpoint:
             words = tr("For the next compaction") if self.is_next else tr("Never sent")
             return Pill(words, tip=explain_checkpoint() if self.is_next else "")
-        label, *_, color = STATE_WORDS["in_window"]
-        return Pill(translate(label), dot=color)
+        return Pill(tr("Summary in context"), dot=STATE_WORDS["in_window"].color)
 
     def _pills(self) -> list[Box]:
         event = self.event

@@ -41,7 +41,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from helix_desktop.ui.kit.intents import ChooseForm, Pin, Redo, RetryFailed, ShowEvent, Undo
 from helix_desktop.ui.timeline.bullet_view import BulletView
-from helix_desktop.ui.timeline.card_list import CardItem, card_menu
+from helix_desktop.ui.timeline.card_list import NODE_COLORS, CardItem, card_menu
 from helix_desktop.ui.timeline.cards import (
     FailureCard,
     FormCard,
@@ -53,6 +53,7 @@ from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import UsagePoint
+from helix_desktop.words.state_words import STATE_WORDS
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -144,6 +145,11 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     forms = [form for form in cards if isinstance(form, FormCard)]
     assert {form.seq for form in forms} == {454, 459}
     assert {form.filters for form in forms} == {("cached",)}
+    assert [form.line for form in sorted(forms, key=lambda form: form.seq)] == [
+        "Large output: part chosen by the agent · Read build.log · 41.2k → 1.3k tokens",
+        "Model too slow: beginning and end · Ran make test · 66.9k → 532 tokens",
+    ]
+    assert {NODE_COLORS[form.node(0)] for form in forms} == {STATE_WORDS["in_part"].color}
     pane.filter_bar.choose("cached")
     actions = card_menu(card(pane, 459).row, pane).actions()
     assert [action.text() for action in actions] == ["Send all of it", "Send another part…"]

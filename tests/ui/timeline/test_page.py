@@ -78,8 +78,8 @@ def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Tim
     press(pane, 492, "fold:details")
     press(pane, 492, "fold:missing")
     assert {*chain(*missing.lines)} <= {*words(pane, 492)}
-    assert [word in pills(pane, 440) for word in ("In context", "Undone")] == [False, True]
-    assert [word in pills(pane, 492) for word in ("In context", "Undone")] == [True, False]
+    assert [word in pills(pane, 440) for word in ("Summary in context", "Undone")] == [False, True]
+    assert [word in pills(pane, 492) for word in ("Summary in context", "Undone")] == [True, False]
     assert card(pane, 440).accessible_name.endswith("Undone")
 
 

@@ -16,8 +16,15 @@ from helix_desktop.domain.events.session import (
     SessionPinned,
     SessionRenamed,
 )
-from helix_desktop.domain.store import ListPlace, SessionSummary, SessionVersions, session_tree
+from helix_desktop.domain.store import (
+    ListPlace,
+    MessageCounts,
+    SessionSummary,
+    SessionVersions,
+    session_tree,
+)
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH, parse_query
+from helix_desktop.words.translation import translate
 from tests.support.tables import for_each
 
 BOTH = (SessionPinned(), SessionArchived())
@@ -179,3 +186,16 @@ def test_a_version_that_is_in_use_keeps_its_session_out_of_the_archive() -> None
     assert versions.place_of(archived) == DATED
     assert [row.summary.id for row in session_tree([archived, later], with_archived=False)] == ["b"]
     assert session_tree([archived], with_archived=False) == []
+
+
+@for_each(
+    ("counts", "text"),
+    [
+        (MessageCounts(6, 21), "6 messages, 21 tool calls"),
+        (MessageCounts(0, 13), "13 tool calls"),
+        (MessageCounts(1, 0), "1 message"),
+        (MessageCounts(), "0 messages"),
+    ],
+)
+def test_counts_leave_out_what_there_is_none_of(counts: MessageCounts, text: str) -> None:
+    assert translate(counts.text) == text

@@ -38,6 +38,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
+from helix_desktop.words.context_changes import large_output_text
 from helix_desktop.words.numbers import (
     format_integer,
     format_size,
@@ -255,20 +256,8 @@ def output_form_texts(row: ToolRow) -> tuple[str, ...]:
     if not (whole := row.answer.full_tokens):
         return (translate(STATE_WORDS["in_part"].label),)
     part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-    return _form_words(row), tr("{part} of {whole} tokens in context", part=part, whole=tokens)
-
-
-def _form_words(row: ToolRow) -> str:
-    if row.form == "preview":
-        words = {
-            "": tr("Large output: beginning and end"),
-            "slow": tr("Model too slow: beginning and end"),
-            "failed": tr("No part chosen: beginning and end"),
-        }
-        return words[row.form_failure]
-    if row.chosen_by == "user":
-        return tr("Large output: part chosen by you")
-    return tr("Large output: part chosen by the agent")
+    form = large_output_text(row.form, row.form_failure, by_user=row.chosen_by == "user")
+    return form, tr("{part} of {whole} tokens in context", part=part, whole=tokens)
 
 
 def cached_arguments_text() -> str:

@@ -85,6 +85,8 @@ from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetryFailed,
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.context_changes import (
+    cached_kinds,
+    cached_kinds_text,
     context_change_text,
     divider_change_text,
     handover_text,
@@ -127,9 +129,10 @@ class _Group(msgspec.Struct, eq=False):
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
-    handover: tuple[str, ...] = ()  # what it did and why: stands for all others
+    handover: tuple[str, ...] = ()  # what it did and why: stands for other summaries
     summaries: dict[str, tuple[int, int]] = {}  # with their ranges
-    changes: dict[str, int] = {}  # with what each freed
+    changes: dict[str, int] = {}  # with what each freed; sweeps are one, without words
+    cached: set[type] = set()
     reasons: dict[str, None] = {}
     before: int = 0
     after: int = 0
@@ -140,7 +143,11 @@ class _Group(msgspec.Struct, eq=False):
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
         others = sorted(self.changes.keys() - self.summaries.keys(), key=lambda words: -self.changes[words])
         changes = *sorted(self.summaries, key=lambda words: self.summaries[words]), *others
-        words = self.handover if self.handover_seq else (*changes, reasons_text(self.reasons))
+        cached = cached_kinds_text(self.cached)
+        if self.handover_seq:
+            words = (self.handover[0], cached, *self.handover[1:])
+        else:
+            words = (*(change or cached for change in changes), reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
@@ -176,7 +183,8 @@ class ContextLines:
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
-        change, seq = divider_change_text(event, transcript), recorded.seq
+        change = "" if isinstance(event, SweepMade) else divider_change_text(event, transcript)
+        seq = recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not is_attached and is_by_user(event) != self._group.is_by_user:
             self._group = _Group(is_by_user(event))
@@ -201,6 +209,8 @@ class ContextLines:
         made = transcript.rewrites.placements.get(seq) if isinstance(event, ObservationsPlaced) else event
         if freed and isinstance(made, FoldMade | ObservationsMade):
             group.summaries[change] = made.after, made.upto
+        if freed and isinstance(event, SweepMade):
+            group.cached |= cached_kinds(event, transcript)
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
             group.reasons |= {reason: None} if reason and not is_attached else {}

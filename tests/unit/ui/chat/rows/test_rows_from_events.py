@@ -310,8 +310,8 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         for recorded in simulator.log
     ]
     sizes = f"{format_tokens(before + between - swept)} → {format_tokens(after)}"
-    words = f"Context: {sizes} · Compacted part of turn 1 · by you"
-    assert _context_lines(simulator) == [words]
+    words = f"Context: {sizes} · Compacted part of turn 1 · Cached outputs · by you"
+    assert _context_lines(simulator) == [words], "the sizes are of both"
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
     before = simulator.gauge().used
@@ -321,6 +321,27 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     now = format_tokens(simulator.gauge().used)
     words_of_now = f"Context: {format_tokens(before)} → {now} · Left something out · by you"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
+
+
+@pytest.mark.parametrize(
+    ("kinds", "reason", "words"),
+    [
+        ((ToolAnswered,), SweepReason.BATCH, "Cached outputs · to save tokens"),
+        ((AssistantSpoke,), SweepReason.BATCH, "Cached inputs · to save tokens"),
+        ((ToolAnswered, AssistantSpoke), SweepReason.BATCH, "Cached outputs and inputs · to save tokens"),
+        ((UserSpoke,), SweepReason.REFUSED, "Cached images · provider refused the images"),
+    ],
+)
+def test_a_line_on_the_context_names_all_kinds_that_were_cached(
+    kinds: tuple[type, ...], reason: SweepReason, words: str
+) -> None:
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    for kind in kinds:
+        seq = next(recorded.seq for recorded in simulator.log if isinstance(recorded.event, kind))
+        simulator.record(SweepMade((seq,), 100_000, reason))
+    (line,) = _context_lines(simulator)
+    assert line.endswith(f" · {words}")
 
 
 def test_a_line_on_the_context_has_no_undo_of_something_else_in_its_sizes() -> None:
