@@ -503,6 +503,9 @@ class ChangeDetail(QWidget):
             counter.is_fixed_width = True
             counter.set_note(tr("Lines of these files, compared with how they were before"))
         self._status = Pill("")
+        policy = self._status.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # nothing moves when a change is reverted
+        self._status.setSizePolicy(policy)
         self._note = TextLine("", 12, role="muted")
         self.accept = PushButton("", "", "check", name="accept_change")
         self.revert = PushButton("", "", "undo-2", name="revert_change")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
@@ -37,6 +37,7 @@ from helix_desktop.ui.changes.change_list import CopyPatch, RedoChanges
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.chat.composer.editor import files_from_mime
+from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.diff.canvas import HunkHead
 from helix_desktop.ui.design.drops import DragContent, read_drag
 from helix_desktop.ui.design.labels import TextLine
@@ -380,8 +381,11 @@ def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesP
     detail.show_diff(row, one)
     assert _hunk_heads(page) == [], "the file's button reverts its only part"
     stands = detail.diff.text.viewport().grab().toImage()
-    reverted = replace(row, status="reverted")
+    reverted, places = replace(row, status="reverted"), (detail.revert.y(), detail.body.y())
     detail.show_entry(reverted)
+    QCoreApplication.sendPostedEvents()
+    assert [pill.text() for pill in detail.findChildren(Pill) if pill.isVisible()] == ["Reverted"]
+    assert (detail.revert.y(), detail.body.y()) == places, "nothing moves under the mouse"
     assert not detail.has_diff, "it is shown anew, without a revert of its parts"
     detail.show_diff(reverted, one)
     assert detail.diff.text.viewport().grab().toImage() != stands, "pale: it isn't on the disk"

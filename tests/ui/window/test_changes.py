@@ -129,6 +129,7 @@ async def _check_a_turn(rig: WindowRig) -> None:
         await until(lambda: contents(folder) == {"notes.txt": NOTES, "old.txt": "old\n"}, "the turn reverted")
         await until(lambda: counter.text == "3 files as before", "no change that stands")
         await until(lambda: "Reverted: 3 files" in rig.banner_text(), "the banner")
+        assert "in Changes" not in rig.banner_text(), "it is the page on screen"
         assert not (folder / "out").exists()
         press(rig.window.notices, "files-reverted:undo")
         await until(lambda: contents(folder) == after, "the turn redone")
@@ -192,6 +193,7 @@ async def _check_a_rewind(rig: WindowRig) -> None:
         await until(lambda: rig.composer.text() == "Change things", "the message in the composer")
         await until(lambda: "Rewound: 3 files" in rig.banner_text(), "the banner")
         assert "Rewound to before this message." in rig.banner_text()
+        assert "You can also undo it later in Changes." in rig.banner_text()
         press(rig.window.notices, "editing:cancel")
         await until(
             lambda: rig.app_window.shown_session.session_id == original, "the session with the message"

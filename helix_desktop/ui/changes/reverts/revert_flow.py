@@ -125,7 +125,8 @@ class RevertFlow:
         )
         what = done_text(done.plan, done.changes, undone) if done.changes else tr("Nothing to revert.")
         why = "" if done.changes else tr("The files are already as they were before.")
-        if done.capture_id:
+        page = self._page.find()
+        if done.capture_id and not (page is not None and page.isVisible()):
             why = tr("You can also undo it later in Changes.")
         self._session.notify(
             Notice(
