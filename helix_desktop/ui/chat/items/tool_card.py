@@ -172,9 +172,12 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     intro = join_sentences(removed_text(row), outdated, window_state_text(row), form_choice_text(row))
     if intro:
         parts.append(paragraph(escape_invisible(intro), tools, theme.muted, SMALL))
-    if row.form_failure and row.can_change_form:
-        action, label = ChooseForm(row.answer_seq, "compact"), tr("Send another part…")
-        button = push_button("extract:card", action, label, "minimize-2", high=28)
+    if row.can_change_form and (row.form_failure or is_cached_whole(row)):
+        action, label, icon = ChooseForm(row.answer_seq, "compact"), tr("Send another part…"), "minimize-2"
+        if not row.form_failure:
+            action, icon = ChooseForm(row.answer_seq, "full"), "undo-2"
+            label = dotted((translate(STATE_WORDS["cached"].verb), format_token_count(row.tokens)))
+        button = push_button(f"form:{action.form}", action, label, icon, high=28)
         parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
     sections = _section_contents(row)
     for number, (title, ends) in enumerate(sections, 1):
@@ -563,6 +566,11 @@ class ToolCard(RowItem):
     @property
     def is_busy(self) -> bool:
         return self._is_running
+
+
+def is_cached_whole(row: ToolRow) -> bool:
+    """Return True if a marker stands for an output that was sent whole."""
+    return row.badge in ("cached", "repeated") and row.form == "full"
 
 
 def unusual_words(row: ToolRow) -> list[_Word]:

@@ -28,6 +28,7 @@ from helix_desktop.ui.chat.actions import (
     ToggleSection,
 )
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.tool_card import is_cached_whole
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -314,7 +315,7 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.can_change_form:
         return []
     forms: list[tuple[Form, str, str]] = []
-    if row.badge in ("cached", "repeated") and row.form == "full":
+    if is_cached_whole(row):
         forms.append(("full", translate(STATE_WORDS["cached"].verb), "undo-2"))
     elif row.form != "full":
         forms.append(("full", tr("Send all of it"), "maximize-2"))

@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.kit.boxes import Text
-from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall
+from helix_desktop.ui.kit.intents import ChooseForm, Intent, OpenCacheEntry, Pin, Recall
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import intents_of, take_intents
 from tests.support.tables import for_each
@@ -224,6 +224,17 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     view.chat_viewport.model.replace(row_key("t"), replace(row, original=ORIGINAL))
     assert "The extract was too long." in words(view)
     assert "Cost of choosing: 1.2k tokens · 800 ms · fast." in words(view)
+
+
+def test_a_cached_output_comes_back_from_its_opened_card(view: ChatView) -> None:
+    cached = with_answer(replace(CARD, badge="cached"), tokens=6_200 - FRAMING_TOKENS)
+    view.chat_viewport.model.reset([cached])
+    press(view, "open:card")
+    area = laid_out_card(view).hit_area("form:full")
+    assert area is not None
+    assert (area.label, area.action) == ("Undo caching · 6.2k tokens", ChooseForm(7, "full"))
+    view.chat_viewport.model.replace(row_key("t"), replace(cached, badge="in_window"))
+    assert laid_out_card(view).hit_area("form:full") is None
 
 
 def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: ChatView) -> None:
