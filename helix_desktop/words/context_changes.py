@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Literal
 
+from helix_desktop.context.intake.output_forms import preview_parts
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import FIELDS
 from helix_desktop.context.summaries.summary_names import summary_name
@@ -87,13 +88,16 @@ def revision_size_text(before: int, after: int) -> str:
     return tr("{difference} tokens", difference=format_token_difference(after - before))
 
 
-def large_output_text(form: Form, failure: Literal["", "slow", "failed"], *, by_user: bool) -> str:
+def large_output_text(
+    form: Form, shown: str, failure: Literal["", "slow", "failed"], *, by_user: bool
+) -> str:
     """Return which part of a large output is sent, and what failed at choosing one."""
     if form == "preview":
+        parts = preview_parts_text(shown)
         words = {
-            "": tr("Large output: beginning and end"),
-            "slow": tr("Model too slow: beginning and end"),
-            "failed": tr("No part chosen: beginning and end"),
+            "": tr("Large output: {parts}", parts=parts),
+            "slow": tr("Model too slow: {parts}", parts=parts),
+            "failed": tr("No part chosen: {parts}", parts=parts),
         }
         return words[failure]
     if by_user:
@@ -109,6 +113,16 @@ def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str
         choice = tr("You restored {output}", output=output)
     tokens = output_tokens(event.tokens)
     return f"{choice} · {format_token_count(tokens)}"
+
+
+def preview_parts_text(preview: str) -> str:
+    """Return what of an output is in its preview, as it goes on behind a colon."""
+    texts = {
+        "ends": tr("beginning and end"),
+        "lines": tr("beginning, key lines and end"),
+        "matches": tr("first matches"),
+    }
+    return texts[preview_parts(preview)]
 
 
 def _form_choice_text(form: Form, output: str) -> str:

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Collection, Iterator, Sequence
 from itertools import chain, islice
 from math import log1p
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -126,6 +126,8 @@ _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of on
 _HIT = re.compile(r"  \d+:")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
 _HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
+_HITS_WAY_BACK = "in brackets: start_line-end_line of what is not shown"
+_GAP_WITH_LINES = re.compile(r"^\[… .* not shown.*; \d+ of \d+ .*:\]$", re.MULTILINE)  # see `_gap_text`
 _FEW_ALIKE = 2  # lines of one shape: both are shown, of more the first
 _NUMBERS = re.compile(r"(?<!\w)(?=[a-f]*\d)[0-9a-f]{6,}(?!\w)|\d+|0x[0-9a-f]+")  # ids in hex digits, too
 _MAX_ODD = 5  # lines that occur once among others that are alike
@@ -170,6 +172,13 @@ def preview_output(
     else:
         preview = _shorten(text, marker, max_chars, exit_code, lines_before, is_source)
     return preview if len(preview) < len(text) else text
+
+
+def preview_parts(preview: str) -> Literal["ends", "lines", "matches"]:
+    """Return what of an output its preview has: both ends, lines between them too, or first matches."""
+    if MATCHES_HEADER.match(preview) and _HITS_WAY_BACK in preview:
+        return "matches"
+    return "lines" if _GAP_WITH_LINES.search(preview) else "ends"
 
 
 class _FileHits(msgspec.Struct, frozen=True):
@@ -233,8 +242,7 @@ def _shorten_hits(text: str, marker: str, max_chars: int) -> str:
     if left := files[len(counts) :]:
         span = f"{left[0].number}-{left[-1].last}"
         shown.append(f"[… {pluralize(len(left), 'file')} not shown ({span}) …]")
-    way_back = "in brackets: start_line-end_line of what is not shown"
-    return "\n".join([head, *shown, *notes, f"{marker} the whole output; {way_back}"])
+    return "\n".join([head, *shown, *notes, f"{marker} the whole output; {_HITS_WAY_BACK}"])
 
 
 def _shorten(

@@ -55,6 +55,7 @@ from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     context_change_text,
     large_output_text,
+    preview_parts_text,
     retaken_text,
     rewrite_reason_text,
     swept_contents_text,
@@ -478,14 +479,15 @@ class FormCard(TimelineCard, frozen=True):
     def title(self) -> str:
         if self.form == "full":
             return tr("Large output in context: {output}", output=self.output)
-        form = large_output_text(self.form, self.event.form_failure, by_user=self.event.chosen == "user")
+        event, by_user = self.event, self.event.chosen == "user"
+        form = large_output_text(self.form, event.text, event.form_failure, by_user=by_user)
         return dotted((form, self.output))
 
     @property
     def chooser_text(self) -> str:
         """Who chose the form, and why it is not another one."""
         if self.has_failed and self.event.asked:
-            return tr("Beginning and end instead of the requested part")
+            return tr("Instead of the requested part: {parts}", parts=preview_parts_text(self.event.text))
         if self.has_failed and self.event.chosen == "rule":
             return tr("No choice was made")
         texts = {

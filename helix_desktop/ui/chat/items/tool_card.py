@@ -78,6 +78,7 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
+from helix_desktop.words.context_changes import preview_parts_text
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.model_names import slow_model_text
@@ -131,7 +132,8 @@ def form_choice_text(row: ToolRow) -> str:
     if row.form == "full" and row.chosen_by == "rule":
         return ""
     if row.has_no_extract:
-        chooser = tr("Beginning and end instead of the requested part.")
+        parts = preview_parts_text(shown.text)
+        chooser = tr("Instead of the requested part: {parts}.", parts=parts)
     else:
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
     instructions = ""

@@ -256,7 +256,8 @@ def output_form_texts(row: ToolRow) -> tuple[str, ...]:
     if not (whole := row.answer.full_tokens):
         return (translate(STATE_WORDS["in_part"].label),)
     part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-    form = large_output_text(row.form, row.form_failure, by_user=row.chosen_by == "user")
+    by_user = row.chosen_by == "user"
+    form = large_output_text(row.form, row.shown.text, row.form_failure, by_user=by_user)
     return form, tr("{part} of {whole} tokens in context", part=part, whole=tokens)
 
 

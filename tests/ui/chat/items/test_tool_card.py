@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.agent.session import SubagentProgress
+from helix_desktop.context.intake.output_forms import preview_output
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.ui.chat.actions import CopyCode, ReadContent
@@ -44,6 +45,10 @@ CARD = tool_row(
 SENT = "head line\ntail line"
 PREVIEW = with_answer(CARD, form="preview", tokens=590, text=SENT)
 COMPACT = with_answer(PREVIEW, form="compact", asked="the failing tests", chosen="agent")
+_LINES = "".join(f"{number}: {'ERROR: no' if number == 300 else 'a plain'} line\n" for number in range(600))
+_LOG = preview_output(_LINES, DIGEST, 400)
+_HITS = "".join(f"  {number}: words\n" for number in range(1, 900))
+_MATCHES = preview_output(f"899 matching lines in 1 file:\na.py\n{_HITS}", DIGEST, 400)
 ACCENT = QColor(LIGHT.accent)
 ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
 
@@ -198,7 +203,7 @@ def test_the_tip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
     assert (
-        "Beginning and end instead of the requested part. The agent asked for: “failures”. Not in time. "
+        "Instead of the requested part: beginning and end. The agent asked for: “failures”. Not in time. "
         "Cost of choosing: 24k tokens · 0 ms." in tips
     )
 
@@ -350,6 +355,14 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, asked="failures"),
             ["No part chosen: beginning and end", "700 of 6.4k tokens in context"],
+        ),
+        (
+            with_answer(PREVIEW, text=_LOG, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
+            ["Large output: beginning, key lines and end", "700 of 6.4k tokens in context"],
+        ),
+        (
+            with_answer(PREVIEW, text=_MATCHES, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
+            ["Large output: first matches", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(COMPACT, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
