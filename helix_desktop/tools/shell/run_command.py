@@ -204,7 +204,9 @@ class RunCommand(Tool[RunCommandArguments]):
             else describe_sandbox(sandbox.kind, network, contains_home, sandbox.network_reach),
         )
         details = (
-            text("It can also write to a temporary folder of its own.") if sandbox.kind != "none" else "",
+            text("It can also write to a temporary folder.")
+            if sandbox.kind != "none" and (is_reading or contains_home)
+            else "",
             describe_unreached(network, sandbox.network_reach),
             self._ignore_sentence(),
         )

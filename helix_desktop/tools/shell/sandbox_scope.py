@@ -103,16 +103,22 @@ def confines(kind: SandboxKind, contains_home: bool, network: bool) -> bool:
 
 
 _BUBBLEWRAP, _BUBBLEWRAP_WITH_NETWORK = (
-    text("Sandboxed: writes only in the workspace; no network."),
-    text("Sandboxed: writes only in the workspace; network allowed."),
+    text("Sandboxed: writes only in the workspace and a temporary folder; no network."),
+    text("Sandboxed: writes only in the workspace and a temporary folder; network allowed."),
 )
 _AROUND_HOME, _AROUND_HOME_WITH_NETWORK = (
     text("Sandboxed, but your home folder is inside the workspace; no network."),
     text("Sandboxed, but your home folder is inside the workspace; network allowed."),
 )
 _LANDLOCK, _LANDLOCK_WITH_NETWORK = (
-    text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; no network."),
-    text("Sandboxed (Landlock): writes only in the workspace, including .git/hooks; network allowed."),
+    text(
+        "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
+        "no network."
+    ),
+    text(
+        "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
+        "network allowed."
+    ),
 )
 _LANDLOCK_AROUND_HOME, _LANDLOCK_AROUND_HOME_WITH_NETWORK = (
     text("Sandboxed (Landlock), but your home folder is inside the workspace; no network."),

@@ -296,7 +296,7 @@ async def test_the_approval_names_the_limits_of_the_command(bubblewrap_rig: Sand
     assert await approval_of(bubblewrap_rig.box) == (
         True,
         "make",
-        "Sandboxed: writes only in the workspace; no network.",
+        "Sandboxed: writes only in the workspace and a temporary folder; no network.",
     )
     assert (await approval_of(bubblewrap_rig.box, network=True))[:2] == (False, "make  # with network")
     bubblewrap_rig.grants = ToolGrants(sandbox=False)

@@ -137,7 +137,7 @@ def form_choice_text(row: ToolRow) -> str:
     else:
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
     instructions = ""
-    if asked := shown.asked:
+    if asked := shown.asked.removesuffix("."):  # the sentence around it has its own
         by_user = row.chosen_by == "user"
         instructions = (
             tr("You asked for: “{part}”.", part=asked)

@@ -129,7 +129,7 @@ def test_it_names_what_a_call_destroys_and_not_what_it_leaves(view: ChatView) ->
 def test_what_it_may_do_is_one_line_with_the_gravest_first(view: ChatView) -> None:
     """Why it is asked, and why no rule is offered, is behind “More”."""
     coverage = FileCoverage(places=(UncoveredPlace(".git\u202e", "git"),), uncovered=1, is_complete=True)
-    effect = "Sandboxed: writes only in the workspace; no network."
+    effect = "Sandboxed: writes only in the workspace and a temporary folder; no network."
     request = replace(
         _CONFINED, effect=effect, coverage=coverage, lasting_refusal="destroys", asking_rule="Ask: rm *",
         secrets=(".env",), effect_details=("It can read what .agentignore excludes.",),

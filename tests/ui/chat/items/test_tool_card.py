@@ -195,7 +195,7 @@ def test_an_unreadable_original_is_reported_and_the_card_stays(view: ChatView) -
 def test_the_tip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView) -> None:
     row = with_answer(
         PREVIEW,
-        asked="failures",
+        asked="failures.",
         chosen="timeout",
         intake_note="Not in time.",
         intake_tokens=24_000,
