@@ -160,13 +160,18 @@ class ChangeListView(ChoiceList[Entry]):
 
     def _arrange(self, key: str) -> None:
         """List the groups as they are folded, the row of a key selected; else the first file."""
-        place, rows = self.verticalScrollBar().value(), list[Entry]()
+        bar, at_top, rows = self.verticalScrollBar(), self.indexAt(QPoint(4, 0)), list[Entry]()
+        top, place, y = self.row_at(at_top), bar.value(), self.visualRect(at_top).y()
         for group in self._groups:
             rows.append(group)
             if self._can_unfold(group) and self._is_unfolded(group):
                 rows.extend(group.rows)
         self.set_rows(rows)
         self._sight_timer.start()
+        if top is not None and (place or self.underMouse()):  # what comes above it moves nothing in sight
+            self.executeDelayedItemsLayout()
+            still = self.index_of_key(top.key)
+            place = bar.value() + self.visualRect(still).y() - y if still.isValid() else place
         index = self.index_of_key(key)
         if not index.isValid() and rows:
             place, index = 0, self.row_model.index(next(iter(self._file_places), 0))
@@ -174,7 +179,7 @@ class ChangeListView(ChoiceList[Entry]):
             self.setCurrentIndex(index)
         else:
             self.entry_selected.emit(self.current)
-        self.verticalScrollBar().setValue(place)
+        bar.setValue(place)
 
     def select(self, key: str) -> bool:
         """Select a group or file by its key and bring it into sight; False if there is none."""

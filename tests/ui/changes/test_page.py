@@ -321,6 +321,23 @@ def test_what_is_selected_stays_so_when_more_is_recorded(page: ChangesPage) -> N
     assert entry.path == "src/legacy/render.py"
 
 
+def test_what_is_in_sight_stays_in_place_when_more_is_recorded_above(page: ChangesPage) -> None:
+    """Unless the list is at its top, where what is new shows."""
+    page.resize(826, 420)
+    QCoreApplication.sendPostedEvents()
+    bar, key = page.list.verticalScrollBar(), page.list.rows[3].key
+    for scrolled in (0, 40):
+        page.set_state(samples.changes_state())
+        bar.setValue(scrolled)
+        assert bar.value() == scrolled
+        before = page.list.visualRect(page.list.index_of_key(key)).y()
+        later = replace(samples.CAPTURES[0], capture_id="c9", turn=3)
+        more = samples.session_changes([*samples.CAPTURES, later])
+        page.set_state(replace(samples.changes_state(), grouped=group_changes(more)))
+        after = page.list.visualRect(page.list.index_of_key(key)).y()
+        assert (after == before) == bool(scrolled)
+
+
 def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     page: ChangesPage, qtbot: QtBot
 ) -> None:
