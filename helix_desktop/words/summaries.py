@@ -169,9 +169,9 @@ def fallback_advice(rate: FallbackRate) -> str:
     """Return what to do if there are many; empty if not."""
     texts = []
     if rate.fails_often_at_parts:
-        texts.append(tr("A faster model for large outputs can be set in Settings → Model roles."))
+        texts.append(tr("In Settings → Model roles you can let a faster model choose."))
     if rate.fails_often_at_summaries:
-        texts.append(tr("Another model for compaction can be set in Settings → Model roles."))
+        texts.append(tr("In Settings → Model roles you can let another model write them."))
     return " ".join(texts)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
@@ -269,6 +270,9 @@ class ProviderCacheCard(Card):
             show_text(reason, texts[1])
 
 
+_ENTRY = re.compile(r"\be(\d+)\b")  # a message, call or output of the session, as summaries name it
+
+
 class Breakdown(QWidget):
     """The breakdown: where the figures come from, and what they are of."""
 
@@ -353,8 +357,16 @@ class RequestReader(QWidget):
     def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
         """Show a text; of a row of the next request with what brings back all of it."""
         self._way_back = window_row.way_back if window_row is not None and not is_past else None
-        note = tr("Below is the text that the model gets.")
-        note = "\n".join(filter(None, (window_row.explanation, note))) if window_row is not None else ""
+        note = ""
+        if window_row is not None:
+            note = tr("Below is the text that the model gets.")
+            if window_row.is_summary and (entry := _ENTRY.search(text)):
+                note = tr(
+                    "Below is the text that the model gets; {e12} is entry {number} of this session.",
+                    e12=entry[0],
+                    number=entry[1],
+                )
+            note = "\n".join(filter(None, (window_row.explanation, note)))
         self._show_head(title, note, None, window_row)
         if (data := text.encode()) != self._data:  # what stays the same stays where it is read
             self._data = data

@@ -175,10 +175,10 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
     assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.summaries) == (3, 2, 0, 0)
     assert rate.newest_reason == "box/small couldn't write it."
-    assert fallback_advice(rate) == "A faster model for large outputs can be set in Settings → Model roles."
+    assert fallback_advice(rate) == "In Settings → Model roles you can let a faster model choose."
     assert explain_fallback(rate).endswith("Latest reason: box/small couldn't write it.")
     later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
-    assert "for compaction can" in fallback_advice(rate + later)
+    assert "let another model" in fallback_advice(rate + later)
     late, full = replace(output(), chosen="timeout", intake_note="Late."), replace(output(), chosen="agent")
     rate = fallback_rate(log(late, full))
     assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.newest_reason) == (2, 1, 1, "Late.")
