@@ -103,7 +103,7 @@ def build_source_catalog(root: Path) -> Path:
     path = root / SOURCE_CATALOG
     sources = list((root / "helix_desktop").rglob("*.py"))
     if _changed_at(path) < max(map(_changed_at, sources)):
-        entries, _ = extract(list(product_files(root)))
+        entries, _ = extract(product_files(root))
         unfinished = path.with_name(f"{path.name}.{os.getpid()}")  # the tests' processes build it at once
         write_source_catalog(unfinished, entries)
         unfinished.replace(path)
