@@ -397,7 +397,7 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)
     assert not find_buttons(pane, "way_back"), "the past can't be changed"
-    pane.show_page("Compacted turn 1", "covers entries e42-e70", replace(row, is_summary=True))
+    pane.show_page("Compacted turn 1", "covers entries e42-e70", replace(row, kind="handover"))
     assert any("e42 is entry 42 of this session." in it.text() for it in pane.findChildren(QLabel))
     pane.show_page("Always sent", "You are an agent.")
     assert button.isHidden()

@@ -191,9 +191,9 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
 def test_what_was_sent_instead_of_a_part_is_said(failed: int, slow: int, words: str) -> None:
     rate = FallbackRate(parts=9, failed_parts=failed, slow_parts=slow)
     outputs = (
-        "1 large output; its beginning and end was"
+        "1 large output; its beginning and end were"
         if failed == 1
-        else "2 large outputs; their beginning and end was"
+        else "2 large outputs; their beginning and end were"
     )
     assert fallback_text(rate) == f"The model {words} choose a part of {outputs} sent instead."
 
