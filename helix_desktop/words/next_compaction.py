@@ -47,7 +47,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if policy.fold_after_steps or policy.observe_at:
-                return tr("Helix makes room at {share}, and earlier to save tokens.", share=share)
+                return tr("Makes room at {share}, earlier to save tokens.", share=share)
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
