@@ -62,7 +62,7 @@ _FAILED_RESULT = re.compile(
 )
 _REPORT = re.compile(
     r"\b(?:Traceback|FATAL|Segmentation fault|FAILED|FAIL|FAILURES?|XPASS|ERROR|Error|Exception)\b"
-    r"|\b[A-Z]\w*(?:Error|Exception)\b|\bfatal(?: error)?:|\berror(?: ?\[\w+\]| TS\d+)?:|\berror:"
+    r"|\b[A-Z]\w*(?:Error|Exception)\b(?!\.\w)|\bfatal(?: error)?:|\berror(?: ?\[\w+\]| TS\d+)?:|\berror:"
     r"|\bpanic: |\bpanicked at|\bexit (?:code|status) [1-9]|\breturned [1-9]\d* exit status"
     r"|\bundefined reference\b|\bnpm ERR!|^E {3}|^\s*[✕✗✘✖×] |● .+ \u203a "
 )

@@ -125,6 +125,8 @@ def test_a_failed_command_is_described_by_its_error() -> None:
     """Where nothing says how it ended."""
     log = "ValueError: bad rate 'x'\nexit status 2\n" + "worker stopping\n" * 60
     assert describe_output("run_command", log, 1) == "exit 1, \"ValueError: bad rate 'x'\""
+    assert find_error("months 36 IllegalWeekdayError.__str__ -") is None, "a method's name is no report"
+    assert find_error("asyncio.exceptions.TimeoutError") is not None
     assert describe_output("run_command", f"{log}1 failed, 2 passed\n", 1) == 'exit 1, "1 failed, 2 passed"'
 
 
