@@ -110,8 +110,9 @@ def sweep_now(
 ) -> SweepPlan | None:
     """Return a sweep of all but the newest steps, or of what frees so many `tokens`, by our count, of them.
 
-    What is superseded goes first, what the running turn works on last; else the oldest. What the user brought
-    back goes only if `restored`, the newest output only if `last`.
+    What is superseded goes first, what the running turn works on last; else the oldest. Of the newest step's
+    outputs as few as possible go: several that are too large together were asked for together. What the user
+    brought back goes only if `restored`, the newest output only if `last`.
     """
     staying = set() if restored else set(transcript.rewrites.restored)
     if not last:
@@ -128,6 +129,17 @@ def sweep_now(
             candidate.seq,
         )
     )
+    if tokens is not None:
+        newest = [candidate for candidate in candidates if not candidate.waited_steps]
+        candidates = [candidate for candidate in candidates if candidate.waited_steps]
+        needed = tokens - caching.tokens_saved(transcript, tuple(each.seq for each in candidates))
+        while newest:
+            enough = [candidate for candidate in newest if candidate.saving >= needed]
+            largest = max(newest, key=lambda candidate: candidate.saving)
+            chosen = min(enough, key=lambda candidate: candidate.saving, default=largest)
+            newest.remove(chosen)
+            candidates.append(chosen)
+            needed -= chosen.saving
     return _first_that_free(transcript, [candidate.seq for candidate in candidates], tokens)
 
 

@@ -69,6 +69,22 @@ def test_a_manual_sweep_spares_the_newest_two_steps() -> None:
     assert sweep_plans.sweep_now(build_history(6, size=60).transcript, BALANCED) is None
 
 
+@pytest.mark.parametrize(("needed", "swept"), [(500, [1]), (2_500, [2]), (6_000, [2, 1])])
+def test_as_few_outputs_of_the_newest_step_as_possible_leave(needed: int, swept: list[int]) -> None:
+    """Three were asked for together: one that frees enough goes alone, else the largest first."""
+    simulator = SessionSimulator(BALANCED)
+    simulator.send_message("Read all three.")
+    simulator.step("Reading.", 3)
+    for words in (300, 1_500, 4_000):
+        simulator.answer_call(0, "word " * words)
+    answers = [
+        item.seq for item in simulator.transcript.messages.items if isinstance(item.event, ToolAnswered)
+    ]
+    plan = sweep_plans.sweep_now(simulator.transcript, BALANCED, 0, needed)
+    assert plan is not None
+    assert plan.swept == tuple(sorted(answers[place] for place in swept))
+
+
 def check_due_is_a_subset_of_candidates(simulator: SessionSimulator, policy: ContextPolicy) -> None:
     """At once takes all outputs that are ready except undone ones; what never ran is never ready."""
     gauge = simulator.gauge(REFERENCE_WINDOW)
