@@ -382,7 +382,7 @@ class SweepCard(Rewrite, frozen=True):
     calls: int = 0
     image_messages: int = 0
     undone_with: str = ""  # the rewrite whose undo undid it too
-    kept: int = 0  # outputs that its undo or redo left as they were: the user had restored them
+    unchanged: int = 0  # outputs that its undo or redo left as they were: the user had restored them
 
     filters = ("cached",)
 
@@ -396,7 +396,7 @@ class SweepCard(Rewrite, frozen=True):
 
     @property
     def undo_title(self) -> str:
-        changed = replace(self, outputs=self.outputs - self.kept)
+        changed = replace(self, outputs=self.outputs - self.unchanged)
         return changed.title if any(changed.counts) else self.title
 
     @property

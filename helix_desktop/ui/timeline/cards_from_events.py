@@ -205,7 +205,7 @@ class _CardReducer:
                     return None  # the newest says what stands
                 for sweep_seq in (target, self._transcript.rewrites.attached_to(target)):
                     if isinstance(sweep := self._cards.get(sweep_seq), SweepCard):
-                        self._cards[sweep_seq] = replace(sweep, kept=self._count_kept(sweep))
+                        self._cards[sweep_seq] = replace(sweep, unchanged=self._count_unchanged(sweep))
                 name, is_undo = self._cards[target].undo_title, isinstance(event, Undone)
                 return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name)
             case FormChosen(target=target) as event:
@@ -311,7 +311,7 @@ class _CardReducer:
         )
         return self._sized(sweep_card)
 
-    def _count_kept(self, sweep: SweepCard) -> int:
+    def _count_unchanged(self, sweep: SweepCard) -> int:
         """Return how many outputs of a sweep stay as they are, whether it holds or not."""
         chosen, pinned = self._chosen_forms, self._transcript.rewrites.pinned
         return sum(chosen.get(seq, 0) > sweep.seq or seq in pinned for seq in sweep.event.swept)

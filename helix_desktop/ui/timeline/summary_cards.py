@@ -502,7 +502,7 @@ class ChangeCard(Rewrite, frozen=True):
     @property
     def undo_title(self) -> str:
         parts = (
-            replace(part, outputs=part.outputs - part.kept) if isinstance(part, SweepCard) else part
+            replace(part, outputs=part.outputs - part.unchanged) if isinstance(part, SweepCard) else part
             for part in self.parts
         )
         return replace(self, parts=tuple(parts)).title
