@@ -16,7 +16,7 @@ from helix_desktop.context.log.undo_targets import sweep_of_one
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
-from helix_desktop.context.summaries.summary_names import compacted_turns
+from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
 from helix_desktop.context.window.provider_cache import (
     MissCause,
     RequestCacheUse,
@@ -227,8 +227,13 @@ def with_undo(
     before = {entry.seq for entry in transcript.window.entries()}
     back = [entry for entry in undone.window.entries() if entry.seq not in before]
     messages = [entry for entry in back if isinstance(entry, LogItem)]
-    summaries = [summary_title(entry.event, undone) for entry in back if isinstance(entry, SummaryBlock)]
-    parts = [tr("“{summary}”", summary=summary) for summary in summaries]
+    parts = []
+    for block in back:
+        if isinstance(block, SummaryBlock):  # of several summaries that stand as one: all that they cover
+            title = summary_title(block.event, undone)
+            if len(block.covers) > 1:
+                title = translate(summary_name(undone, block.after, block.upto))
+            parts.append(tr("“{summary}”", summary=title))
     if messages:
         parts.append(translate(compacted_turns(undone, messages[0].seq - 1, messages[-1].upto)))
     swept = (transcript.window.swept & before) - undone.window.swept
