@@ -20,8 +20,6 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")
 
-_WARN_SHARE = 0.7  # of the context window: from here on gauges have a color
-
 
 def paint_usage_bar(pen: Pen, bar: QRectF, share: float, color: str) -> None:
     """Paint a bar that is filled to a share; above 1 to scale, with a gap where the window ends."""
@@ -45,7 +43,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         super().__init__(parent)
         self._state: tuple[UsageGauge, ContextPolicy, str, bool] | None = None
         self._has_bar = True
-        self._room, self._share = _MAX_PX, 0.0
+        self._room, self._share, self._color = _MAX_PX, 0.0, "accent"
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -59,6 +57,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         if self._state == (state := (usage, policy, policy_text, is_on_hold)):
             return  # every event of a session asks for it
         self._state, self._share = state, usage.share
+        self._color = "error" if usage.share >= 1.0 else "warn" if usage.is_due else "accent"
         is_paused = is_on_hold and policy.enabled
         share = format_whole_percent(usage.share)
         self.setText(tr("{share} · paused", share=share) if is_paused else share)
@@ -93,7 +92,7 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return round(2 * _PAD_PX + max(widths))
 
     def _line(self, has_bar: bool, words: str) -> Row:
-        color = "error" if self._share >= 1.0 else "warn" if self._share >= _WARN_SHARE else "accent"
+        color = self._color
         bar = Drawing((46, 4), lambda pen, place: paint_usage_bar(pen, place, self._share, color))
         text = Text(words, SMALL, "muted" if color == "accent" else color, 500)
         return Row([bar, text] if has_bar else [text], 8)

@@ -431,19 +431,22 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK])
-def test_the_gauge_has_a_color_from_70_percent_on(qtbot: QtBot, show_look: ShowLook, theme: Theme) -> None:
+def test_the_gauge_has_a_color_from_where_the_policy_makes_room(
+    qtbot: QtBot, show_look: ShowLook, theme: Theme
+) -> None:
     gauge = ContextGauge()
     qtbot.addWidget(gauge)
     assert gauge.isHidden(), "without a window no number is claimed"
     show_look(theme)
     colors, widths = [], set()
-    for used in (690, 700, 849, 1_000):
-        gauge.show_usage(UsageGauge(used, 1_000, 0, 850, is_reported=True), ContextPolicy())
+    for used, due_at in ((700, 850), (849, 850), (850, 850), (700, 680), (1_000, 850)):
+        gauge.show_usage(UsageGauge(used, 1_000, 0, due_at, is_reported=True), ContextPolicy())
         gauge.resize(gauge.sizeHint())
         image = gauge.grab().toImage()
         colors.append(image.pixelColor(20, image.height() // 2).name())
         widths.add(gauge.width())
-    assert colors == [QColor(name).name() for name in (theme.accent, theme.warn, theme.warn, theme.error)]
+    tokens = (theme.accent, theme.accent, theme.warn, theme.warn, theme.error)
+    assert colors == [QColor(name).name() for name in tokens]
     assert len(widths) == 1, "nothing moves as it fills"
     assert gauge.text() == "100 %"
     assert "Context: 100 % · 1k / 1k" in gauge.accessibleName()
