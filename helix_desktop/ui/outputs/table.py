@@ -311,7 +311,7 @@ ROW_HEIGHT = 34  # pixels at 100 %
 
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
-_ICON = 12  # pixels of an icon behind a state
+_ICON = 12  # pixels of an icon behind a state or a name
 _PILL_PAD = 17  # pixels of a pill beside its text
 _MAX_CACHED_TEXTS = 8_000
 _ROLE = Qt.ItemDataRole
@@ -374,8 +374,16 @@ class CellPainter:
         if outdated := _outdated(row, column):
             box = self._pill_box(rect, outdated)
             box.moveRight(rect.right() - PAD)
-            paint_pill(painter, box, outdated, self._warn_colors, self._pill_font)
-            rect = rect.adjusted(0, 0, -round(box.width()) - PAD // 2, 0)
+            left = rect.adjusted(0, 0, -round(box.width()) - PAD // 2, 0)
+            if self.is_whole(text, column, left.width()):
+                paint_pill(painter, box, outdated, self._warn_colors, self._pill_font)
+            else:  # the name's room comes first; the tooltip has the words
+                picture = pixmap(
+                    "file-pen", self._warn_colors[0], _ICON, painter.device().devicePixelRatioF()
+                )
+                draw_pixmap(painter, rect.right() - PAD - _ICON, rect.center().y() - _ICON // 2, picture)
+                left = rect.adjusted(0, 0, -_ICON - PAD // 2, 0)
+            rect = left
         self._text(painter, rect, text, column.style)
 
     def _pill_box(self, rect: QRect, text: str, left: float = 0.0, pad: int = _PILL_PAD) -> QRectF:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import ceil
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication, QEvent, QItemSelectionModel, QModelIndex, QPoint, QRect, Qt
-from PySide6.QtGui import QAction, QFontMetricsF, QGuiApplication, QHelpEvent, QInputMethodEvent, QTextCursor
+from PySide6.QtGui import (
+    QAction,
+    QFontMetricsF,
+    QGuiApplication,
+    QHelpEvent,
+    QImage,
+    QInputMethodEvent,
+    QTextCursor,
+)
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolTip
 from pytestqt.qtbot import QtBot
@@ -88,6 +97,30 @@ async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, sco
     await wait_until(lambda: not QToolTip.text())  # it keeps its text until it is deleted
     table.setColumnWidth(column, 600)
     assert not tip()
+
+
+async def test_the_name_comes_before_the_words_of_its_mark(qtbot: QtBot, scope: TaskScope) -> None:
+    """Where both have no room, an icon says that the file has changed; its words are in the tooltip."""
+    source = sample_cache(0)
+    named = replace(cache_row(7), tool="read_file", target="almanac/sunrise_report.py")
+    source.all_rows[:] = named, replace(named, digest=cache_row(8).digest, changed_since=5)
+    pane = await open_outputs_page(qtbot, scope, source)
+    await wait_until(lambda: None not in (pane.model.entry(0), pane.model.entry(1)))
+    marked = 0 if pane.model.digest_at(0) == source.all_rows[1].digest else 1
+    table, column = pane.table, COLUMN_INDEX["target"]
+    name = ceil(QFontMetricsF(ui_font(12, is_code=True)).horizontalAdvance(named.target))
+    table.setColumnWidth(column, name + 2 * PAD + 20)
+
+    def painted(row: int, left: int, width: int) -> QImage:
+        cell = table.visualRect(pane.model.index(row, column)).adjusted(0, 2, 0, -2)
+        return table.viewport().grab(QRect(cell.x() + left, cell.y(), width, cell.height())).toImage()
+
+    table.clearSelection()
+    assert painted(marked, 0, PAD + name) == painted(1 - marked, 0, PAD + name)
+    assert painted(marked, PAD + name, 20) != painted(1 - marked, PAD + name, 20)
+    cell = pane.model.index(marked, column)
+    assert cell.data(Qt.ItemDataRole.AccessibleTextRole).endswith(" · File changed")
+    assert "The file has changed since." in cell.data(_TIP)
 
 
 async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: TaskScope) -> None:
