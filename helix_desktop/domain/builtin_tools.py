@@ -73,7 +73,11 @@ BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
         "other", text("Find tools"), text("Finding tools"), text("Found tools"), "text-search"
     ),
     "list_cached_content": BuiltinTool(
-        "list", text("List Outputs"), text("Listing Outputs"), text("Listed Outputs"), "folder-tree"
+        "list",
+        text("List stored outputs"),
+        text("Listing stored outputs"),
+        text("Listed stored outputs"),
+        "folder-tree",
     ),
     "list_directory": BuiltinTool("list", text("List"), text("Listing"), text("Listed"), "folder-tree"),
     "multi_edit": msgspec.structs.replace(_EDIT, any_use=(_rule("Edit any files"), _rule("edit any files"))),
@@ -116,7 +120,11 @@ BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
         any_use=(_rule("Run any command"), _rule("run any command")),
     ),
     "search_cached_content": BuiltinTool(
-        "search", text("Search Outputs"), text("Searching Outputs"), text("Searched Outputs"), "text-search"
+        "search",
+        text("Search stored outputs"),
+        text("Searching stored outputs"),
+        text("Searched stored outputs"),
+        "text-search",
     ),
     "search_text": BuiltinTool(
         "search",

@@ -81,10 +81,8 @@ def shown_target(tool: str, target: str, *, is_attached: bool = False) -> str:
     if found is None:
         name, _, rest = target.partition(" ")
         content = rest if name in BUILTIN_TOOLS and rest else target
-        if _is_search(content):  # apart from a search in the files themselves
-            content = tr("Outputs: {content}", content=content)
-        elif not is_attached:
-            content = tr("from Outputs: {content}", content=content)
+        if not is_attached or _is_search(content):  # apart from a search in the files themselves
+            content = tr("stored output: {content}", content=content)
         return _LINES.sub(_lines_text, _MATCHES.sub(r"\1", _with_pattern(content)))
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return _with_pattern(words + _EVENTS.sub("", target[found.end() :]))

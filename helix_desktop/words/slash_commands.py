@@ -31,7 +31,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
         text("Set what this session may spend; {no_limit}: no limit", no_limit="off, none, 0, $0"),
         "[TOKENS] [$USD] | off",
     ),
-    SlashCommand("cache", text("Search the outputs"), "[WORDS]"),
+    SlashCommand("cache", text("Search the stored outputs"), "[WORDS]"),
     SlashCommand("changes", text("Show the files that this session changed"), also=("diff",)),
     SlashCommand("compact", text("Replace older messages by a summary"), "[FOCUS]"),
     SlashCommand("context", text("Show or hide what the next request contains")),

@@ -75,7 +75,9 @@ def _listed(coverage: SummaryCoverage) -> str:
         listed.append(tr.plural(more, "and %n more", "and %n more"))
     elsewhere = coverage.total - coverage.named - coverage.verbatim - len(coverage.missing)
     if elsewhere > 0:
-        listed.append(tr.plural(elsewhere, "%n more only in Outputs", "%n more only in Outputs"))
+        listed.append(
+            tr.plural(elsewhere, "%n more only in stored outputs", "%n more only in stored outputs")
+        )
     return dotted(listed)
 
 

@@ -175,8 +175,8 @@ class ContentCompletions(CompletionSource):
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.name, self.hint = tr("Outputs"), tr('Type words, "several words", or a SHA-256')
-        self.empty_text = tr("No matching outputs")
+        self.name, self.hint = tr("Stored outputs"), tr('Type words, "several words", or a SHA-256')
+        self.empty_text = tr("No matching stored outputs")
 
     def takes(self, query: str) -> bool:
         """Return False for what is a heading or a number: `##`, `#42`."""

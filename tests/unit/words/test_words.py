@@ -143,23 +143,23 @@ def test_the_end_of_a_test_run_says_how_many_tests_failed(output: str, text: str
         ("e12", "earlier messages"),
         ("e12-e31, 'tide'", "earlier messages for “tide”"),
         ("0a9443523603 e4-e9", "earlier messages"),
-        ("read_file e12.txt", "from Outputs: e12.txt"),
-        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "Outputs: a.log for “^a|b” · 2 lines"),
-        ('read_file a.log · nothing for "it\'s" in lines 1-90', "Outputs: a.log for “it's” · nothing"),
+        ("read_file e12.txt", "stored output: e12.txt"),
+        ("read_file a.log · 2 lines for '^a|b', \"a = 1\"", "stored output: a.log for “^a|b” · 2 lines"),
+        ('read_file a.log · nothing for "it\'s" in lines 1-90', "stored output: a.log for “it's” · nothing"),
         (
             "read_file a.log · 2 lines for 'a pattern that was cut …",
-            "Outputs: a.log for “a pattern that was cut …” · 2 lines",
+            "stored output: a.log for “a pattern that was cut …” · 2 lines",
         ),
-        ('read_file a.log · lines 50-50 of 90, "ok"', "from Outputs: a.log · line 50"),
+        ('read_file a.log · lines 50-50 of 90, "ok"', "stored output: a.log · line 50"),
         (
             "read_file a.py:20-90 · lines 20-28 of 20-90, run, stop",
-            "from Outputs: a.py · lines 20–28",
+            "stored output: a.py · lines 20–28",
         ),  # of older versions
-        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "from Outputs: a.py · lines 20–28"),
-        ('run_command make · lines 1-9 of 1,200, "ok"', "from Outputs: make · lines 1–9"),
-        ("mcp__hub__find x, lines 3-9", "from Outputs: mcp__hub__find x, lines 3-9"),
-        ("index.html", "from Outputs: index.html"),
-        ("e2e/test_cli.py", "from Outputs: e2e/test_cli.py"),
+        ("read_file a.py:20-90 · lines 20-28 of the stored 20-90, run", "stored output: a.py · lines 20–28"),
+        ('run_command make · lines 1-9 of 1,200, "ok"', "stored output: make · lines 1–9"),
+        ("mcp__hub__find x, lines 3-9", "stored output: mcp__hub__find x, lines 3-9"),
+        ("index.html", "stored output: index.html"),
+        ("e2e/test_cli.py", "stored output: e2e/test_cli.py"),
     ],
 )
 def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, words: str) -> None:
@@ -170,16 +170,16 @@ def test_a_recall_of_compacted_messages_shows_no_event_numbers(target: str, word
 @pytest.mark.parametrize(
     ("about", "words"),
     [
-        ("2 lines for '^a|b', \"a = 1\"", "Searched Outputs: a.log for “^a|b” · 2 lines"),
-        ("lines 20-28 of 90, run, stop", "Recalled from Outputs: a.log · lines 20–28"),
-        ('lines 20-20 of 90, "ok"', "Recalled from Outputs: a.log · line 20"),
-        ("run, stop", "Recalled from Outputs: a.log"),
-        ("", "Recalled from Outputs: a.log"),
+        ("2 lines for '^a|b', \"a = 1\"", "Searched stored output: a.log for “^a|b” · 2 lines"),
+        ("lines 20-28 of 90, run, stop", "Recalled stored output: a.log · lines 20–28"),
+        ('lines 20-20 of 90, "ok"', "Recalled stored output: a.log · line 20"),
+        ("run, stop", "Recalled stored output: a.log"),
+        ("", "Recalled stored output: a.log"),
     ],
 )
 def test_a_recall_of_a_pattern_is_a_search_and_one_of_lines_names_them(about: str, words: str) -> None:
     made = "run_command make · 2 lines for 'warn'"
-    assert shown_target(RECALL_TOOL, made) == "Outputs: make for “warn” · 2 lines"
+    assert shown_target(RECALL_TOOL, made) == "stored output: make for “warn” · 2 lines"
     output = ToolAnswered(
         "c", RECALL_TOOL, "", "0" * 64, 9, 3, 1, target="read_file a.log", recalled="0" * 64
     )
@@ -491,7 +491,7 @@ def test_only_a_missing_instruction_is_quoted() -> None:
     missing = (Bullet("Never push.", (3,)), Bullet("Ask first.", (4,)))
     text = missing_rules_text((*others, SummaryCoverage("instructions", 25, 200, missing, verbatim=3)))
     assert text.heading == "Not in the text, added below it"
-    assert text.lines == (("Instructions", "Never push. · Ask first. · 170 more only in Outputs"),)
+    assert text.lines == (("Instructions", "Never push. · Ask first. · 170 more only in stored outputs"),)
 
 
 def test_a_long_name_is_shortened() -> None:

@@ -398,7 +398,7 @@ class Composer(Themed, QWidget):
         if self._reasons:
             return self._reasons
         if self._is_first:
-            return tr("Message: @ for files, # for outputs, / for commands"), tr("Message")
+            return tr("Message: @ for files, # for stored outputs, / for commands"), tr("Message")
         return (tr("Message"),)
 
     def offer_stop(self, is_offered: bool) -> None:
