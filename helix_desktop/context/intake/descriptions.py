@@ -244,6 +244,11 @@ _INFORMATIVE_END = re.compile(
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
 )
+_TESTS_PASSED = re.compile(
+    r"(?:[=\s]*|test result: ok\. |Tests:? )(?:\d+ \w+, )*[1-9]\d* pass(?:ed|ing)\b"
+    r"|Ran [1-9]\d* tests? in |OK \([1-9]\d* tests?, |100% tests passed\b|ok \S+ (?:[\d.]+s\b|\(cached\))"
+    r"|[1-9]\d* examples?, 0 failures\b|(?:\[INFO\] )?Tests run: [1-9]\d*, Failures: 0, Errors: 0\b"
+)
 _CHANGED = re.compile(r"\d+ files? changed, ")  # of `git diff --stat`, often behind the tests
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
 _MANY_LINES = 20  # of an output whose last line, without a result, says less than what all of it is
@@ -316,7 +321,7 @@ def describe_output(tool: str, text: str, exit_code: int | None = None) -> str:
     if header is not None:
         text = text[header.end() :]
         about = _names(text, with_inner=True)
-    about = about or _describe(tool_kind(tool), text, failed=bool(exit_code))
+    about = about or _describe(tool_kind(tool), text, exit_code)
     if exit_code is not None:
         about = f"exit {exit_code}, {about}" if about else f"exit {exit_code}"
     return ellipsize(without_direction_signs(about), CAP)
@@ -326,10 +331,10 @@ def describe_text(text: str) -> str:
     return ellipsize(without_direction_signs(_describe("read", text)), CAP)
 
 
-def _describe(kind: ToolKind, text: str, failed: bool = False) -> str:
+def _describe(kind: ToolKind, text: str, exit_code: int | None = None) -> str:
     match kind:
         case "command":
-            return _json_of_command(text) or _last_informative_line(text, failed)
+            return _json_of_command(text) or _last_informative_line(text, exit_code)
         case "search" | "list":
             return _first_informative_line(text)
         case "edit" if len(paths := _EDITED.findall(text[:_READ_CHARS])) > 1:
@@ -471,16 +476,20 @@ def _first_informative_line(text: str) -> str:
     return f'"{ellipsize(first, CAP - 2)}"' if first else ""
 
 
-def _last_informative_line(text: str, failed: bool) -> str:
-    """Return the last line that says how a command ended, else why it `failed`, else its last line.
+def _last_informative_line(text: str, exit_code: int | None) -> str:
+    """Return the last line that says how a command ended, else why it failed, else its last line.
 
-    Of one that failed no line that says what went well: that was a command before.
+    Of one that failed no line that says what went well: that was a command before. Of one that ended with 0
+    no error behind a summary of tests that passed: a command behind them printed it.
     """
+    failed = bool(exit_code)
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
     candidates = list(islice(filter(_is_informative, lines), _LAST_LINES))
     endings = [line for line in candidates if _INFORMATIVE_END.search(line)]
     endings = [line for line in endings if not _CHANGED.match(line)] or endings
-    failures = [line for line in endings if _reports_failure(line)] if failed else []
+    if exit_code == 0 and endings and _rank_of(endings[0]) == REPORT:
+        endings = _test_results(lines) or endings
+    failures = [line for line in endings if _rank_of(line) in (RESULT, REPORT)] if failed else []
     why = _error_line(lines) if failed and not failures else ""
     endings = failures or ([] if why else endings)
     if not (endings or why) and text.count("\n") > _MANY_LINES and (all_of_it := _printed(text)):
@@ -492,9 +501,20 @@ def _last_informative_line(text: str, failed: bool) -> str:
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
 
 
-def _reports_failure(line: str) -> bool:
+def _rank_of(line: str) -> int | None:
     error = find_error(line)
-    return error is not None and error.rank != MENTION
+    return error.rank if error is not None else None
+
+
+def _test_results(lines: Sequence[str]) -> list[str]:
+    """Return the lines that say how tests went, in the order given; none if no test passed."""
+    if not any(map(_TESTS_PASSED.match, lines)):
+        return []
+    return [
+        line
+        for line in lines
+        if _TESTS_PASSED.match(line) or _STATUS_ALONE.fullmatch(line) or _rank_of(line) == RESULT
+    ]
 
 
 def _printed(text: str) -> str:

@@ -152,6 +152,25 @@ def test_a_description_says_what_failed_not_what_went_well_before(output: str, c
     assert describe_output("run_command", header + output, code) == f'exit {code}, "{about}"'
 
 
+@pytest.mark.parametrize(
+    ("tests", "about"),
+    [
+        ("=== 1 skipped, 48 passed in 0.73s ===\n", "1 skipped, 48 passed in 0.73s"),
+        ("..\n------\nRan 2 tests in 0.001s\n\nOK\n", "Ran 2 tests in 0.001s: OK"),
+        ("ok  \tapp/a\t0.1s\nok  \tapp/b\t(cached)\n", "2 packages ok"),
+        ("Tests:       5 passed, 5 total\n", "Tests: 5 passed, 5 total"),
+        ("test result: ok. 5 passed; 0 failed\n", "test result: ok. 5 passed; 0 failed"),
+        ("48 passed in 0.73s\n2 failed in 0.10s\n", "2 failed in 0.10s"),
+    ],
+)
+def test_tests_that_passed_tell_more_than_errors_that_a_later_command_prints(tests: str, about: str) -> None:
+    """As a search for an exception does, however many lines it finds; of what failed the error tells."""
+    found = "".join(f"src/a{n}.py:{n}: except KeyError as error:\n" for n in range(60))
+    assert describe_output("run_command", tests + found, 0) == f'exit 0, "{about}"'
+    assert describe_output("run_command", found, 0) == 'exit 0, "src/a59.py:59: except KeyError as error:"'
+    assert "KeyError" in describe_output("run_command", "48 passed in 0.73s\n" + found, 1)
+
+
 def test_an_edit_of_several_files_is_described_by_all_of_them() -> None:
     line = "Edited src/{}.py: 1 replacement at line 669. Lines: 891 -> 915.\n"
     assert describe_output("edit_file", line.format("a")) == f'"{line.format("a").strip()}"'
