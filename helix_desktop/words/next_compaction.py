@@ -32,7 +32,12 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
-    return tr("Cached outputs leave one line, compacted messages a summary. Undo restores both.")
+    meaning = tr("Cached outputs are replaced by a short description, compacted messages by a summary.")
+    return f"{meaning} {explain_ways_back()}"
+
+
+def explain_ways_back() -> str:
+    return tr("The agent can recall both, Undo restores them.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
@@ -47,7 +52,10 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return " ".join((tr("Compaction only when you start it."), breaker_text()))
         case "room":
             if policy.fold_after_steps or policy.observe_at:
-                return tr("Makes room at {share}, earlier to save tokens.", share=share)
+                return tr(
+                    "Kept under {share} so an answer fits, smaller where that saves tokens overall.",
+                    share=share,
+                )
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
@@ -90,9 +98,7 @@ def _pause_text(seconds: int) -> str:
 def restored_text(trigger: CompactionTrigger) -> str:
     """Return how long what an undo brought back stays in the context."""
     share, room = limit_text(trigger.kind, trigger.limit), _distance_text(trigger)
-    return tr(
-        "What you restored stays until the context reaches {share}, {room} left.", share=share, room=room
-    )
+    return tr("What came back stays until the context reaches {share}, {room} left.", share=share, room=room)
 
 
 def gauge_compaction_text(trigger: CompactionTrigger, is_managed: bool, is_on_hold: bool) -> str:

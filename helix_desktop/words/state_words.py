@@ -44,7 +44,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     ),
     "cached": StateWords(
         text("Cached"),
-        text("Replaced by one line. The agent can recall it."),
+        text("Replaced by a short description. The agent can recall it."),
         text("Undo caching"),
         "seg_output",
     ),
@@ -57,7 +57,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
 """The one place of these words and colors: chat, panel, timeline, cache and command line show them."""
 REPEATED = StateWords(
     _IN_CONTEXT,
-    text("One line in its place; the same content is in the context elsewhere."),
+    text("A short description in its place; the same content is in the context elsewhere."),
     color="seg_turn",
 )
 """Of an output that is cached where it was, and in the context elsewhere."""

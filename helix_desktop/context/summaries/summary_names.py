@@ -20,20 +20,27 @@ def summary_name(transcript: Transcript, after: int, upto: int, kept_seq: int = 
 def compacted_turns(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> TranslatableText:
     """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
 
-    The first or the last one is named as a part where model calls of it are not among them. A message that
-    is `kept_seq` is none of them.
+    Of the first or the last one is named which part they are where model calls of it are not among them. A
+    message that is `kept_seq` is none of them.
     """
     first, last, starts_late, ends_early = turn_range(transcript, after, upto, kept_seq)
     if first == last:
-        turn = _turns(first, last)
-        return _text("part of {turn}", turn=turn) if starts_late or ends_early else turn
+        match starts_late, ends_early:
+            case False, False:
+                return _turns(first, last)
+            case False, True:
+                return _text("start of turn {number}", number=first)
+            case True, False:
+                return _text("rest of turn {number}", number=first)
+            case _:
+                return _text("middle of turn {number}", number=first)
     first_whole, last_whole = first + starts_late, last - ends_early
     if first_whole > last_whole:
-        return _text("parts of turns {first} and {last}", first=first, last=last)
+        return _text("rest of turn {first}, start of {last}", first=first, last=last)
     turns = _turns(first_whole, last_whole)
     if starts_late:
-        turns = _text("part of turn {number}, {turns}", number=first, turns=turns)
-    return _text("{turns}, part of {number}", turns=turns, number=last) if ends_early else turns
+        turns = _text("rest of turn {number}, {turns}", number=first, turns=turns)
+    return _text("{turns}, start of {number}", turns=turns, number=last) if ends_early else turns
 
 
 def _turns(first: int, last: int) -> TranslatableText:

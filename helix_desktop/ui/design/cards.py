@@ -321,16 +321,11 @@ class HelpLink(QWidget):
     menu.
     """
 
-    def __init__(self, topic: str) -> None:
+    def __init__(self, topic: str, *explanation: QWidget) -> None:
         super().__init__()
         self.topic = topic
         self.link = PushButton(tr("Learn more"), "link", name=f"what_is:{topic}", on_click=self._send_request)
-        self._words = SelectableText("", 12, "muted")
-        self._words.hide()
-        self.setLayout(column(self._words, row(self.link, None), gap=4))
-
-    def explain(self, words: str) -> None:
-        show_text(self._words, words)
+        self.setLayout(column(*explanation, row(self.link, None), gap=4))
 
     def _send_request(self) -> None:
         window = self.window()

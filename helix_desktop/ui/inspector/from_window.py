@@ -44,7 +44,7 @@ from helix_desktop.ui.inspector.inspector_state import (
 from helix_desktop.words.context_changes import swept_contents, swept_contents_text
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
-from helix_desktop.words.next_compaction import compaction_text, explain_acts
+from helix_desktop.words.next_compaction import compaction_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
@@ -145,7 +145,7 @@ def inspector_state(
     rows = tuple(
         replace(
             row,
-            has_room=row.whole - row.tokens <= room or bool(sweep_of_one(transcript, row.seq)),
+            room=None if sweep_of_one(transcript, row.seq) else room,
             undo_title=titles.get(row.seq, ""),
         )
         for row in window_rows(items, round(fresh / gauge.ratio))
@@ -154,7 +154,6 @@ def inspector_state(
     return InspectorState(
         gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
-        explanation=explain_acts() if policy.enabled else "",
         segments=_segments(rows, gauge),
         rows=rows,
         count_text=_count_text(gauge, sum(row.tokens for row in rows)),
@@ -211,8 +210,16 @@ def _count_text(gauge: UsageGauge, counted: int) -> str:
     total = ("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used)
     difference = format_tokens(abs(more))
     if more > 0:
-        return tr("Your provider counts {difference} more: {total}.", difference=difference, total=total)
-    return tr("Your provider counts {difference} less: {total}.", difference=difference, total=total)
+        return tr(
+            "Your provider counts {difference} more tokens than Helix: {total}.",
+            difference=difference,
+            total=total,
+        )
+    return tr(
+        "Your provider counts {difference} fewer tokens than Helix: {total}.",
+        difference=difference,
+        total=total,
+    )
 
 
 def _kind(item: WindowItem) -> WindowItemKind:
@@ -244,7 +251,7 @@ def with_undo(
         row,
         undo_tokens=gauge_after.used - gauge.used,
         undo_parts=tuple(parts),
-        has_room=gauge_after.used <= gauge_after.limit,
+        room=max(0, gauge_after.limit - gauge.used),
     )
 
 

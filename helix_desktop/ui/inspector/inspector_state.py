@@ -83,13 +83,13 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context. Without `has_room`, all of it doesn't fit before the next compaction. Of a
-    summary, and of what alone no undo restores: undoing what it is of, which is called `undo_title`, adds
-    `undo_tokens` to the context, and restores `undo_parts`, in words; `undo_refused` says why it can't be.
+    that isn't in the context. Where all of it may not fit, `room` is how many tokens do. Of a summary, and
+    of what alone no undo restores: undoing what it is of, which is called `undo_title`, adds `undo_tokens` to
+    the context, and restores `undo_parts`, in words; `undo_refused` says why it can't be.
     """
 
     resent: int = 0
-    has_room: bool = True
+    room: int | None = None
     is_heading: bool = False
     undo_title: str = ""
     undo_tokens: int = 0
@@ -135,6 +135,15 @@ class WindowRow(WindowItem, frozen=True):
 
     def can_act(self, action: RowAction) -> bool:
         return self.has_room if action == "send_full" else action != "undo" or not self.undo_refused
+
+    @property
+    def missing(self) -> int:
+        """Return how many tokens its way back adds to the context."""
+        return self.undo_tokens if self.way_back == "undo" else self.whole - self.tokens
+
+    @property
+    def has_room(self) -> bool:
+        return self.room is None or self.missing <= self.room
 
     @property
     def is_summary(self) -> bool:
@@ -203,8 +212,22 @@ class WindowRow(WindowItem, frozen=True):
         outdated = explain_outdated() if self.changed_since else ""
         explained = "" if self.is_heading else _state_words(self.state)[1]
         back = tr("Undo restores {parts}.", parts=self.undo_parts) if self.undo_parts else ""
-        room = "" if self.has_room else tr("All of it doesn't fit before the next compaction.")
-        return "\n".join(filter(None, (explained, outdated, back, self.undo_refused, room)))
+        return "\n".join(filter(None, (explained, outdated, back, self.undo_refused, self._room_text)))
+
+    @property
+    def _room_text(self) -> str:
+        """Return how much there is too little room for all of it; empty where there is enough."""
+        if self.room is None or self.has_room:
+            return ""
+        tokens, room = format_tokens(self.missing), format_tokens(self.room)
+        if self.way_back == "undo":
+            return tr(
+                "It takes {tokens} more tokens, and {room} fit: the next request then caches or compacts "
+                "older parts again.",
+                tokens=tokens,
+                room=room,
+            )
+        return tr("All of it takes {tokens} more tokens, and {room} fit.", tokens=tokens, room=room)
 
     @property
     def tooltip(self) -> str:
@@ -346,18 +369,17 @@ class RequestTexts(msgspec.Struct, frozen=True):
 class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
-    `compaction_text` says when the conversation is compacted, or why it isn't, `explanation` what that means
-    until the user has read more of it, `cost_text` what the request costs, and `count_text` why the rows
-    don't add up to the total, unless rounding explains it. `provider_cache` is None before the first
-    request whose discount was reported. `past` says of which step the request is, if it was sent already,
-    `past_figures` when and how large, and `past_note` what of it is not as it was.
+    `compaction_text` says when the conversation is compacted, or why it isn't, `cost_text` what the request
+    costs, and `count_text` why the rows don't add up to the total, unless rounding explains it.
+    `provider_cache` is None before the first request whose discount was reported. `past` says of which step
+    the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
+    not as it was.
     """
 
     gauge: UsageGauge
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     compaction_text: str = ""
-    explanation: str = ""
     count_text: str = ""
     is_managed: bool = True
     own_policy: str = ""  # of the session; empty: the workspace's

@@ -57,8 +57,9 @@ from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
+from helix_desktop.words.next_compaction import explain_ways_back
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
-from helix_desktop.words.state_words import gauge_source_text
+from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -203,13 +204,16 @@ def _draw_lines(pen: Pen, color: str, width: int, *lines: QLineF) -> None:
 
 
 class KeyValue(Themed, QWidget):
-    """A name, its value at the other end, and before both a dot in the color of a token, if there is one."""
+    """A name, its value at the other end, and before both a dot in the color of a token, if there is one.
 
-    def __init__(self, name: str = "", value: str = "", dot: str = "") -> None:
+    A value in `muted` words is no figure to look for.
+    """
+
+    def __init__(self, name: str = "", value: str = "", dot: str = "", *, muted: bool = False) -> None:
         super().__init__()
         self._dot = dot
         self._name = TextLine(name, 12, role="muted")
-        self._value = TextLine(value, 12, 500, role="text")
+        self._value = TextLine(value, 12, role="muted") if muted else TextLine(value, 12, 500, role="text")
         self._value.align = Qt.AlignmentFlag.AlignRight
         self._value.is_fixed_width = True
         self.setLayout(row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot else 0, 0, 0, 0)))
@@ -270,7 +274,7 @@ class ProviderCacheCard(Card):
             show_text(reason, texts[1])
 
 
-_ENTRY = re.compile(r"\be(\d+)\b")  # a message, call or output of the session, as summaries name it
+_ENTRY = re.compile(r"\be\d+\b")  # a message, call or output of the session, as summaries name it
 
 
 class Breakdown(QWidget):
@@ -360,11 +364,12 @@ class RequestReader(QWidget):
         note = ""
         if window_row is not None:
             note = tr("Below is the text that the model gets.")
-            if window_row.is_summary and (entry := _ENTRY.search(text)):
+            names_entries = window_row.is_summary or window_row.state in ("cached", "repeated")
+            if names_entries and (entry := _ENTRY.search(text)):
                 note = tr(
-                    "Below is the text that the model gets; {e12} is entry {number} of this session.",
+                    "Below is the text that the model gets. Numbers such as {e12} count the messages and "
+                    "changes of this session.",
                     e12=entry[0],
-                    number=entry[1],
                 )
             note = "\n".join(filter(None, (window_row.explanation, note)))
         self._show_head(title, note, None, window_row)
@@ -603,8 +608,17 @@ class Inspector(Themed, QWidget):
         self.bar = ContextBar()
         self.until = SelectableText("", 12, "muted")
         used = FlowBox([self.used, self._window_text])
-        self._help = HelpLink("context")
+        self._acts = self._explain_acts()
+        self._help = HelpLink("context", self._acts)
         return pane(column(used, self.bar, self.until, self._help, margins=_SIDES, gap=5))
+
+    @staticmethod
+    def _explain_acts() -> QWidget:
+        """Return what stands in the context in place of what left it, behind the dots of its rows."""
+        cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
+        outputs = KeyValue(tr("Cached outputs"), tr("short description left"), cached, muted=True)
+        messages = KeyValue(tr("Compacted messages"), tr("summary left"), compacted, muted=True)
+        return pane(column(outputs, messages, SelectableText(explain_ways_back(), 12, "muted"), gap=4))
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")
@@ -625,7 +639,7 @@ class Inspector(Themed, QWidget):
         threshold = gauge.handover_share if state.is_managed else 0.0
         self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
         self.until.setText(state.compaction_text)
-        self._help.explain(state.explanation)
+        self._acts.setVisible(state.is_managed)
         show_text(self.count, state.count_text)
 
     def _scroll_to_current(self, current: QModelIndex) -> None:

@@ -393,7 +393,7 @@ class InspectorPresenter(WindowPart):
             name = ellipsize(row.label, _NAME_CHARS)
             what = tr("All of “{name}” is in the context.", name=name)
             self._offer_undo(
-                conversation, tr("Restored “{name}”.", name=name) if row.was_sent_whole else what
+                conversation, tr("Undone: caching of “{name}”.", name=name) if row.was_sent_whole else what
             )
 
     @handles(CacheNow)

@@ -219,7 +219,8 @@ def test_every_page_has_an_icon_of_its_own() -> None:
 
 
 def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]:
-    dialog, cached, compacted = QDialog(window), HelpLink("cached"), HelpLink("compacted")
+    dialog, compacted = QDialog(window), HelpLink("compacted")
+    cached = HelpLink("cached", QLabel("Stored, can be recalled."))
     dialog.setLayout(column(cached, compacted))
     dialog.show()
     return dialog, cached, compacted
@@ -228,7 +229,6 @@ def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]
 def test_a_link_opens_the_guide_at_its_topic_once(window: MainWindow) -> None:
     """Also from a dialog of the window; afterwards it makes room, and the other links stay."""
     dialog, cached, compacted = _dialog_with_links(window)
-    cached.explain("Stored, can be recalled.")
     assert cached.findChildren(QLabel)[0].isVisible()
     QTest.mouseClick(cached.link, Qt.MouseButton.LeftButton)
     assert not cached.findChildren(QLabel)[0].isVisible()

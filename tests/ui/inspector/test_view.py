@@ -60,8 +60,9 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Makes room at 85 %, earlier to save tokens."
-    assert any("Cached outputs leave one line" in it.text() for it in pane.findChildren(QLabel))
+    assert pane.until.text() == "Kept under 85 % so an answer fits, smaller where that saves tokens overall."
+    explained = [it.accessibleName() for it in pane.findChildren(KeyValue)]
+    assert "Cached outputs: short description left" in explained
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -390,15 +391,15 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     output = find_button(pane, "open_output")
     assert intents_of(pane, output.click) == [ActOnRow("open", marker)]
     assert intents_of(pane, lambda: find_button(pane, "way_back").click()) == [ActOnRow("send_full", marker)]
-    pane.show_page(marker.label, "[CACHED]", replace(marker, has_room=False))
+    pane.show_page(marker.label, "[CACHED]", replace(marker, whole=row.tokens + 900, room=800))
     assert not find_button(pane, "way_back").isEnabled()
-    reason = "All of it doesn't fit before the next compaction."
+    reason = "All of it takes 900 more tokens, and 800 fit."
     assert any(reason in it.text() for it in pane.findChildren(QLabel))
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)
     assert not find_buttons(pane, "way_back"), "the past can't be changed"
     pane.show_page("Compacted turn 1", "covers entries e42-e70", replace(row, kind="handover"))
-    assert any("e42 is entry 42 of this session." in it.text() for it in pane.findChildren(QLabel))
+    assert any("Numbers such as e42 count the messages" in it.text() for it in pane.findChildren(QLabel))
     pane.show_page("Always sent", "You are an agent.")
     assert button.isHidden()
     assert output.isHidden()
@@ -553,7 +554,7 @@ def test_a_row_that_is_read_is_followed_until_it_is_gone(pane: Inspector) -> Non
     pane.show_page(output.label, "line\n" * 500, output)
     scroll = pane.reader.page.text.verticalScrollBar()
     scroll.setValue(scroll.maximum())
-    changed = replace(output, tokens=7, state="cached", has_room=False)
+    changed = replace(output, tokens=7, state="cached", whole=900, room=800)
     rows = tuple(changed if row == output else row for row in state.rows)
     assert intents_of(pane, lambda: pane.set_state(replace(state, rows=rows))) == [ShowRowText(changed)]
     pane.show_page(changed.label, "line\n" * 500, changed)

@@ -255,7 +255,7 @@ def test_a_brief_notice_goes_also_while_the_user_works_with_the_mouse(window: Ma
 
 def test_a_longer_notice_stays_longer(window: MainWindow) -> None:
     window.notices.notify(Notice("short", "Done"))
-    window.notices.notify(Notice("long", "Undone", "What you restored stays in the context."))
+    window.notices.notify(Notice("long", "Undone", "What came back stays in the context."))
     assert _timer(window, "short", "read").interval() < _timer(window, "long", "read").interval()
 
 

@@ -135,7 +135,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         press_action(rig.chat.view, divider, "undo")
         words = "Undone: Cached 3 outputs"
         await until(lambda: words in rig.banner_text(), "what was undone")
-        assert "What you restored stays until the context reaches 95 %, " in rig.banner_text()
+        assert "What came back stays until the context reaches 95 %, " in rig.banner_text()
         assert set(session.transcript.window.swept) == before
         find_button(rig.window.notices, "redo").click()
         await until(lambda: set(session.transcript.window.swept) == before | three, "redone")
@@ -190,7 +190,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert after[1].used < before[1].used
         divider = rig.rows(DividerRow)[-1]
         size = format_tokens(after[1].used)
-        assert divider.text.endswith(f" → {size} · Compacted part of turn 1 · by you")
+        assert divider.text.endswith(f" → {size} · Compacted start of turn 1 · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
         question = rig.rows(UserRow)[0]
@@ -234,7 +234,7 @@ async def _undo_in_the_panel(rig: WindowRig, added: int) -> None:
     button = find_button(panel, "way_back")
     assert button.text() == f"Undo · ≈ {format_tokens(added)} tokens"
     notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
-    assert any("Undo restores part of turn 1." in note.splitlines() for note in notes)
+    assert any("Undo restores start of turn 1." in note.splitlines() for note in notes)
     button.click()
     await until(lambda: not compacted(), "its messages")
 

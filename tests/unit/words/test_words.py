@@ -285,7 +285,7 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Compacted part of turn 1",
+        "Compacted start of turn 1",
         "Compacted turn 1, edited",
         "Compacted turn 1, edited (2)",
         "Compacted turns 1–2, written again",
@@ -613,7 +613,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Makes room at {at}, earlier to save tokens.",
+            "Kept under {at} so an answer fits, smaller where that saves tokens overall.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -649,8 +649,8 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Makes room at 85 %, earlier to save tokens."
-    assert "compacted messages a summary" in explain_acts()
+    assert room == "Kept under 85 % so an answer fits, smaller where that saves tokens overall."
+    assert "compacted messages by a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
 
@@ -716,19 +716,19 @@ def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
         (middle[1], middle[1] + 2),
     ]
     assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
-        "part of turn 1",
+        "start of turn 1",
         "turn 1",
-        "turn 1, part of 2",
+        "turn 1, start of 2",
         "turns 1–2",
-        "turns 1–2, part of 3",
-        "part of turn 1",
-        "part of turn 1, turn 2",
-        "parts of turns 1 and 2",
-        "part of turn 1, turn 2, part of 3",
-        "part of turn 1",
+        "turns 1–2, start of 3",
+        "rest of turn 1",
+        "rest of turn 1, turn 2",
+        "rest of turn 1, start of 2",
+        "rest of turn 1, turn 2, start of 3",
+        "middle of turn 1",
     ]
     assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)
     assert compacted_turns(transcript, 0, first[3], kept_seq=first[3]) == "turns 1–2", (
         "its message stands yet"
     )
-    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "turns 1–2, part of 3"
+    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "turns 1–2, start of 3"

@@ -89,9 +89,10 @@ def check_parts_as_shown_add_up(state: InspectorState) -> None:
     groups, total = request_groups(state.rows), format_tokens(state.gauge.used)
     for group in groups:
         _check_sum([format_tokens(row.tokens) for row in group.rows], group.tokens_text)
-    said = re.fullmatch(r"Your provider counts (\S+) (more|less): (?:≈ )?(\S+)\.", state.count_text)
+    pattern = r"Your provider counts (\S+) (more|fewer) tokens than Helix: (?:≈ )?(\S+)\."
+    said = re.fullmatch(pattern, state.count_text)
     assert bool(said) == bool(state.count_text)
-    difference = ["-" * (said[2] == "less") + said[1]] if said else []
+    difference = ["-" * (said[2] == "fewer") + said[1]] if said else []
     assert not said or said[3] == total
     legend = [format_tokens(part.tokens) for part in state.segments if part.kind not in ("reserve", "free")]
     for parts in ([group.tokens_text for group in groups], legend):
@@ -275,10 +276,10 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     undone, gauge = transcript.fork_with(Undone(outer)), simulator.gauge()
     filled = replace(gauge, used=gauge.limit + 1)
     back = with_undo(row, transcript, gauge, undone, filled)
-    assert back.undo_parts == ("“Compacted part of turn 1”", "parts of turns 1 and 2")
+    assert back.undo_parts == ("“Compacted start of turn 1”", "rest of turn 1, start of 2")
     assert (back.undo_tokens, back.has_room) == (filled.used - gauge.used, False)
     summary, rest = request_groups(_state(simulator).rows)[-2:]
-    assert (summary.label, rest.label) == ("Compacted turn 1, part of 2", "Rest of turn 2 · Go on.")
+    assert (summary.label, rest.label) == ("Compacted turn 1, start of 2", "Rest of turn 2 · Go on.")
 
 
 def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
@@ -302,7 +303,7 @@ def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
     simulator.record(SweepMade((other,), 90, SweepReason.FOLD))
     row = next(row for row in _state(simulator).rows if row.seq == other)
     assert cached_by(simulator.transcript, other) == (within,), "they were recorded together"
-    assert action_text("undo", row) == "Undo “Compacted part of turn 1”"
+    assert action_text("undo", row) == "Undo “Compacted start of turn 1”"
     undone = simulator.transcript.fork_with(Undone(within))
     assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[-1] == "1 input"
     refused = replace(row, undo_refused="Undo the later one first.")
@@ -354,8 +355,8 @@ def test_a_difference_to_the_provider_is_explained_where_rounding_does_not(off: 
     now = simulator.window_rewriter.measure()[1]
     assert now.used > 1_000
     state = _state(simulator, used=now.used + off)
-    difference = f"{abs(off)} {'more' if off > 0 else 'less'}"
-    said = f"Your provider counts {difference}: ≈ {format_tokens(now.used + off)}."
+    difference = f"{abs(off)} {'more' if off > 0 else 'fewer'}"
+    said = f"Your provider counts {difference} tokens than Helix: ≈ {format_tokens(now.used + off)}."
     assert state.count_text == (said if abs(off) > 100 else "")
 
 
