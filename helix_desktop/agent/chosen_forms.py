@@ -276,7 +276,7 @@ class OutputForms:
             raise OutputFormUnavailable(
                 _text("The part wasn't used."),
                 verbatim(extract.rejection),
-                _text("Ask for less, or send beginning and end."),
+                _text("Ask for less, or send the first and last lines."),
             )
         return FormChosen(
             seq,

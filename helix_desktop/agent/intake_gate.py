@@ -37,12 +37,15 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.conversation import OutputHeld, ToolAnswered
 from helix_desktop.domain.messages import Message, ModelRequest
 from helix_desktop.domain.text_format import count_lines, ellipsize
-from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
+from helix_desktop.domain.translatable_text import TextContext, join_sentences
 
 _text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 
+_NOT_ASKED_AGAIN = _text(
+    "It isn't asked again until Helix restarts; a faster model can be set in Settings → Model roles."
+)
 _QUESTION = "You were asked whether this output stays as a preview"  # in a question that no later request has
 CHOICE_TOO_LATE = f"{_QUESTION}; the answer came too late, so it does."
 CHOICE_FAILED = f"{_QUESTION}; asking failed, so it does."
@@ -107,7 +110,9 @@ class FormPrompt:
         default_choices, label = (FormChoice(),) * len(batch), model.info.label
         fork = await self._fork(model, batch)
         if fork is None:
-            return FormDecision(default_choices, label, note=_text("There was no room to ask the agent."))
+            return FormDecision(
+                default_choices, label, note=_text("There was no room to ask the agent which part to send.")
+            )
         if fork.price > sum(output.extra_tokens for output in batch) * self._session.frame.ratio:
             return FormDecision(default_choices, label)
         started_at_ms = self._session.clock()
@@ -120,12 +125,14 @@ class FormPrompt:
                 answer = await complete(model, fork.request, bill, fork.tokens, fork.cached_tokens)
         except TimeoutError:
             seconds = self._session.policy.intake_deadline_s
-            late = _text("{model} didn't choose within {seconds} s.", model=label, seconds=seconds)
+            late = _text(
+                "{model} didn't say within {seconds} s which part to send.", model=label, seconds=seconds
+            )
             return FormDecision(
                 default_choices,
                 label,
                 duration_ms=elapsed_ms(),
-                note=join_sentences(late, not_asked_again(label)),
+                note=join_sentences(late, _NOT_ASKED_AGAIN),
                 model_note=CHOICE_TOO_LATE,
                 timed_out=True,
             )
@@ -146,7 +153,7 @@ class FormPrompt:
         note = (
             ""
             if all(choice.is_chosen_by_model for choice in choices)
-            else _text("The agent didn't say how to keep it.")
+            else _text("The agent didn't say which part to send.")
         )
         return FormDecision(choices, label, elapsed_ms(), note, CHOICE_UNREADABLE)
 
@@ -212,16 +219,6 @@ class FormPrompt:
             return None
         cached = min(cached, round(frame.fixed_tokens * frame.ratio))
         return ForkedRequest(ModelRequest(fork, request.tools), tokens, cached, offers_full)
-
-
-def not_asked_again(model: str) -> TranslatableText:
-    """Return that a model with this label missed the deadline, and where the user can change that."""
-    return _text(
-        "To lose no more time, Helix doesn't ask {model} again about large outputs until it restarts, or you "
-        "choose Try again in Settings → Model roles. Unless a faster model is set there, the agent gets "
-        "beginning and end.",
-        model=model,
-    )
 
 
 EXTRACT_TOO_LATE = "it was not ready in time"
@@ -384,17 +381,13 @@ class IntakeGate:
         except TimeoutError:
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
-            late = (
-                _text(
-                    "{model} took {seconds} of {limit} s to choose a part: too little was left to get it.",
-                    model=slow_model,
-                    seconds=decision.duration_ms // 1_000,
-                    limit=deadline_s,
-                )
-                if is_given_up
-                else _text("The part wasn't chosen within {seconds} s.", seconds=deadline_s)
+            late = _text(
+                "{model} was too slow to pick the part that the agent asked for ({seconds} of {limit} s).",
+                model=slow_model,
+                seconds=decision.duration_ms // 1_000 if is_given_up else deadline_s,
+                limit=deadline_s,
             )
-            note = join_sentences(late, not_asked_again(slow_model))
+            note = join_sentences(late, _NOT_ASKED_AGAIN)
             return replace(held_output.preview, chosen="timeout", intake_note=note)
         except HelixError as error:
             note = join_sentences(error.what, error.why, error.details, error.fix)

@@ -237,7 +237,9 @@ def _form_line(choice: FormChosen | Excluded) -> str:
             return tr("full output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
         case "preview":
             return tr(
-                "beginning and end of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens
+                "first and last lines of output {event} sent: {tokens} tokens",
+                event=event,
+                tokens=choice.tokens,
             )
     return tr("part of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
 

@@ -160,7 +160,7 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("The agent gets a part of them, and can recall the rest.")),
     "intake_deadline_s": PolicyField(
         _text("Time to choose the part"), "s",
-        _text("For the agent. After that, or with 0, it gets the beginning and the end.")),
+        _text("For the agent. After that, or with 0, it gets the first and last lines.")),
     "preview_above": _share(0.05, 0.8),
     "preview_tokens": _COUNT,
     "least_saving": _COUNT,

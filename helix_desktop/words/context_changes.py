@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from typing import Literal
 
 from helix_desktop.context.intake.output_forms import preview_parts
 from helix_desktop.context.log.transcript import Transcript
@@ -88,21 +87,19 @@ def revision_size_text(before: int, after: int) -> str:
     return tr("{difference} tokens", difference=format_token_difference(after - before))
 
 
-def large_output_text(
-    form: Form, shown: str, failure: Literal["", "slow", "failed"], *, by_user: bool
-) -> str:
-    """Return which part of a large output is sent, and what failed at choosing one."""
+def large_output_text(form: Form, shown: str, *, by_user: bool) -> str:
+    """Return which part of a large output is `shown` to the model."""
     if form == "preview":
-        parts = preview_parts_text(shown)
-        words = {
-            "": tr("Large output: {parts}", parts=parts),
-            "slow": tr("Model too slow: {parts}", parts=parts),
-            "failed": tr("No part chosen: {parts}", parts=parts),
+        texts = {
+            "ends": tr("Large output: first and last lines"),
+            "errors": tr("Large output: first, last and error lines"),
+            "definitions": tr("Large output: first and last lines, and definitions"),
+            "matches": tr("Large output: first matches"),
         }
-        return words[failure]
+        return texts[preview_parts(shown)]
     if by_user:
-        return tr("Large output: part chosen by you")
-    return tr("Large output: part chosen by the agent")
+        return tr("Large output: the part that you chose")
+    return tr("Large output: the part that the agent asked for")
 
 
 def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str:
@@ -115,22 +112,12 @@ def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str
     return f"{choice} · {format_token_count(tokens)}"
 
 
-def preview_parts_text(preview: str) -> str:
-    """Return what of an output is in its preview, as it goes on behind a colon."""
-    texts = {
-        "ends": tr("beginning and end"),
-        "lines": tr("beginning, key lines and end"),
-        "matches": tr("first matches"),
-    }
-    return texts[preview_parts(preview)]
-
-
 def _form_choice_text(form: Form, output: str) -> str:
     match form:
         case "full":
             return tr("You chose to send all of {output}", output=output)
         case "preview":
-            return tr("You chose to send the beginning and end of {output}", output=output)
+            return tr("You chose to send the first and last lines of {output}", output=output)
         case "compact":
             return tr("You chose to send a part of {output}", output=output)
 

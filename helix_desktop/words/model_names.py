@@ -42,12 +42,11 @@ def writer_name(label: str, demo: bool) -> str:
 
 
 def slow_model_text(label: str) -> str:
-    """Return that a model wasn't asked about a large output, and how to change that; empty for none."""
+    """Return that a model wasn't asked about a large output, and where to change that; empty for none."""
     if not label:
         return ""
     return tr(
-        "{model} wasn't asked which part to send: it was too slow before. "
-        "To ask it again, go to Settings → Model roles.",
+        "{model} was too slow before and wasn't asked which part to send: see Settings → Model roles.",
         model=label,
     )
 

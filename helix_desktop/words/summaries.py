@@ -140,18 +140,16 @@ def fallback_text(rate: FallbackRate) -> str:
     texts = []
     if rate.failed_parts:
         if rate.slow_parts == rate.failed_parts:
-            failed = tr("was too slow", "to choose a part")
+            failed = tr("was too slow", "to pick a part")
         elif rate.slow_parts:
-            failed = tr("was too slow or failed", "to choose a part")
+            failed = tr("was too slow or failed", "to pick a part")
         else:
-            failed = tr("failed", "to choose a part")
+            failed = tr("failed", "to pick a part")
         texts.append(
             tr.plural(
                 rate.failed_parts,
-                "The model {failed} to choose a part of %n large output; "
-                "its beginning and end were sent instead.",
-                "The model {failed} to choose a part of %n large outputs; "
-                "their beginning and end were sent instead.",
+                "A model {failed} to pick a part of %n large output: first and last lines were sent.",
+                "A model {failed} to pick a part of %n large outputs: first and last lines were sent.",
                 failed=failed,
             )
         )
@@ -169,12 +167,13 @@ def fallback_text(rate: FallbackRate) -> str:
 
 def fallback_advice(rate: FallbackRate) -> str:
     """Return what to do if there are many; empty if not."""
-    texts = []
+    if rate.fails_often_at_parts and rate.fails_often_at_summaries:
+        return tr("Other models can be set in Settings → Model roles.")
     if rate.fails_often_at_parts:
-        texts.append(tr("In Settings → Model roles you can let a faster model choose."))
+        return tr("A faster model can be set in Settings → Model roles.")
     if rate.fails_often_at_summaries:
-        texts.append(tr("In Settings → Model roles you can let another model write them."))
-    return " ".join(texts)
+        return tr("Another model can be set in Settings → Model roles.")
+    return ""
 
 
 def explain_fallback(rate: FallbackRate) -> str:

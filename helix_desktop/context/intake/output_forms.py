@@ -127,7 +127,7 @@ _HIT = re.compile(r"  \d+:")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
 _HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
 _HITS_WAY_BACK = "in brackets: start_line-end_line of what is not shown"
-_GAP_WITH_LINES = re.compile(r"^\[… .* not shown.*; \d+ of \d+ .*:\]$", re.MULTILINE)  # see `_gap_text`
+_GAP_WITH_LINES = re.compile(r"^\[… .* not shown.*?; \d+ of \d+ (.*):\]$", re.MULTILINE)  # see `_gap_text`
 _FEW_ALIKE = 2  # lines of one shape: both are shown, of more the first
 _NUMBERS = re.compile(r"(?<!\w)(?=[a-f]*\d)[0-9a-f]{6,}(?!\w)|\d+|0x[0-9a-f]+")  # ids in hex digits, too
 _MAX_ODD = 5  # lines that occur once among others that are alike
@@ -174,11 +174,14 @@ def preview_output(
     return preview if len(preview) < len(text) else text
 
 
-def preview_parts(preview: str) -> Literal["ends", "lines", "matches"]:
-    """Return what of an output its preview has: both ends, lines between them too, or first matches."""
+def preview_parts(preview: str) -> Literal["ends", "errors", "definitions", "matches"]:
+    """Return what of an output its preview has: both ends, some lines between them too, or first matches."""
     if MATCHES_HEADER.match(preview) and _HITS_WAY_BACK in preview:
         return "matches"
-    return "lines" if _GAP_WITH_LINES.search(preview) else "ends"
+    between = _GAP_WITH_LINES.search(preview)
+    if between is None:
+        return "ends"
+    return "definitions" if "definitions" in between[1] else "errors"
 
 
 class _FileHits(msgspec.Struct, frozen=True):

@@ -251,7 +251,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
 
     @property
     def form_failure(self) -> Literal["", "slow", "failed"]:
-        """Why beginning and end stand for a part: the model was too slow to choose one, or anything else."""
+        """Why no part was chosen: the model was too slow, or anything else."""
         if self.chosen == "timeout" or self.intake_slow_model:
             return "slow"
         return "failed" if self.form != "compact" and (self.asked or self.intake_note) else ""

@@ -97,8 +97,8 @@ class RolesPage(QWidget):
         self._values = values
         self.form = Form(role_fields(values), values)
         words = tr(
-            "They aren't asked until Helix restarts, at most for a day. The agent gets beginning and end of "
-            "large outputs, unless a faster model is chosen above."
+            "They aren't asked until Helix restarts, at most for a day. The agent gets the first and last "
+            "lines of large outputs, unless a faster model is chosen above."
         )
         self._slow_rows = column(gap=6)
         title, note = label(tr("Too slow for large outputs"), "section"), label(words, "note", wrap=True)

@@ -463,7 +463,7 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
         case FormCard():
             words: dict[Form, str] = {
                 "full": tr("Send all of it"),
-                "preview": tr("Send beginning and end"),
+                "preview": tr("Send first and last lines"),
                 "compact": tr("Send another part…"),
             }
             for form in get_args(Form):

@@ -55,7 +55,6 @@ from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     context_change_text,
     large_output_text,
-    preview_parts_text,
     retaken_text,
     rewrite_reason_text,
     swept_contents_text,
@@ -480,16 +479,14 @@ class FormCard(TimelineCard, frozen=True):
         if self.form == "full":
             return tr("Large output in context: {output}", output=self.output)
         event, by_user = self.event, self.event.chosen == "user"
-        form = large_output_text(self.form, event.text, event.form_failure, by_user=by_user)
+        form = large_output_text(self.form, event.text, by_user=by_user)
         return dotted((form, self.output))
 
     @property
     def chooser_text(self) -> str:
-        """Who chose the form, and why it is not another one."""
-        if self.has_failed and self.event.asked:
-            return tr("Instead of the requested part: {parts}", parts=preview_parts_text(self.event.text))
-        if self.has_failed and self.event.chosen == "rule":
-            return tr("No choice was made")
+        """Who chose the form; empty where what failed at that is said."""
+        if self.event.form_failure and (self.note or self.event.asked):
+            return ""
         texts = {
             "rule": tr("By the policy: over the size limit"),
             "agent": tr("Chosen by the agent"),
@@ -507,7 +504,7 @@ class FormCard(TimelineCard, frozen=True):
 
     @property
     def details(self) -> list[str]:
-        cost = tr("asking took {amount}", amount=self.cost) if self.cost else ""
+        cost = tr("Used {amount}", amount=self.cost) if self.cost else ""
         instructions = tr("Instructions: “{instructions}”", instructions=self.event.asked)
         safe = (
             tr("The full output is stored: let the agent recall it.")

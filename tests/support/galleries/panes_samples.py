@@ -409,7 +409,7 @@ def long_timeline_state() -> TimelineState:
         fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
         FormCard(459, at, ToolAnswered(
             "c", "run_command", "", "ef" * 32, 0, 532 - FRAMING_TOKENS, 0, "make test", form="preview",
-            chosen="timeout", intake_note="box/main didn't choose within 10 s.",
+            chosen="timeout", intake_note="box/main didn't say within 10 s which part to send.",
             full_tokens=66_900 - FRAMING_TOKENS)),
         FormCard(454, at, ToolAnswered(
             "c", "read_file", "", "01" * 32, 0, 1_310 - FRAMING_TOKENS, 0, "build.log", form="compact",

@@ -78,7 +78,6 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
-from helix_desktop.words.context_changes import preview_parts_text
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.model_names import slow_model_text
@@ -91,14 +90,12 @@ tr = Translator("Chat")
 text = TextContext("Chat")
 
 _BADGE_WORDS = dict[str, StateWords]([*STATE_WORDS.items(), ("repeated", REPEATED)])
-_WAS_IN_PART = text("Before that, the model got only a part of it.")
 _ARGUMENTS_CACHED = text("The text of this call is cached.")
 _HANGING = 2  # characters that what goes on of a long line is indented by
-_TOO_LARGE = text("Partly in context: it is over the size limit.")
 _CHOOSER_SENTENCES: dict[FormChooser, TranslatableText] = {
-    "rule": _TOO_LARGE,
+    "rule": text("Over the size limit: only a part was sent."),
     "agent": text("The agent chose which part to get."),
-    "timeout": _TOO_LARGE,  # the note says that the model was too slow
+    "timeout": text("The model was too slow to say which part to send."),
     "user": text("You chose which part to send."),
 }
 
@@ -108,15 +105,12 @@ def window_state_text(row: ToolRow) -> str:
     output = ""
     if not row.removed_at_ms and row.badge != "in_window" and (words := _BADGE_WORDS.get(row.badge)):
         output = words.tooltip
-        if row.badge == "cached" and row.form != "full":
-            output = join_sentences(output, _WAS_IN_PART)
     cached = _ARGUMENTS_CACHED if row.arguments_cached else ""
     return translate(join_sentences(output, cached))
 
 
 def call_facts(row: ToolRow, figures: str = "") -> str:
-    is_in_part = row.form != "full" and row.badge == "in_window"
-    place = translate(STATE_WORDS["in_part"].label) if is_in_part else badge_text(row.badge)
+    place = "" if row.is_part and row.badge == "in_window" else badge_text(row.badge)  # the figures say that
     return dotted((translate(STATE_TEXTS[row.state]), figures or figures_text(row), place))
 
 
@@ -127,16 +121,14 @@ def removed_text(row: ToolRow) -> str:
 
 
 def form_choice_text(row: ToolRow) -> str:
-    """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
+    """Who chose the shown form, or what was asked for; why it is not that, and what choosing took."""
     shown = row.shown
-    if row.form == "full" and row.chosen_by == "rule":
+    if not row.is_part and row.chosen_by == "rule":
         return ""
-    if row.has_no_extract:
-        parts = preview_parts_text(shown.text)
-        chooser = tr("Instead of the requested part: {parts}.", parts=parts)
-    else:
+    chooser = instructions = ""
+    has_note = row.chosen_by == "timeout" and isinstance(shown, ToolAnswered) and shown.intake_note
+    if not (shown.asked or has_note):
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
-    instructions = ""
     if asked := shown.asked.removesuffix("."):  # the sentence around it has its own
         by_user = row.chosen_by == "user"
         instructions = (

@@ -250,15 +250,11 @@ def accessible_name(row: Row) -> str:
 
 
 def output_form_texts(row: ToolRow) -> tuple[str, ...]:
-    """Return which part of an output is sent, and how much; empty if all of it is sent, or nothing."""
-    if row.form == "full" or row.badge not in ("", "in_window", "pinned", "recalled"):
+    """Return which part of an output is or was sent, and how much is; empty if all of it is or was."""
+    if not row.is_part or row.removed_at_ms:
         return ()
-    if not (whole := row.answer.full_tokens):
-        return (translate(STATE_WORDS["in_part"].label),)
-    part, tokens = format_tokens(row.tokens), format_tokens(output_tokens(whole))
-    by_user = row.chosen_by == "user"
-    form = large_output_text(row.form, row.shown.text, row.form_failure, by_user=by_user)
-    return form, tr("{part} of {whole} tokens in context", part=part, whole=tokens)
+    form = large_output_text(row.form, row.shown.text, by_user=row.chosen_by == "user")
+    return (form, _sent_text(row)) if _is_sent(row) and row.answer.full_tokens else (form,)
 
 
 def cached_arguments_text() -> str:
@@ -390,8 +386,7 @@ def figures_text(row: ToolRow) -> str:
     if row.answer.exit_code:  # 0 is what "done" says
         parts.append(tr("exit code {code}", code=str(row.answer.exit_code)))
     if row.tokens:
-        tokens = format_token_count(row.tokens)
-        parts.append(tokens if row.form == "full" else _sent_text(row, tokens))
+        parts.append(_sent_text(row) if row.is_part else format_token_count(row.tokens))
     return " · ".join(parts)
 
 
@@ -425,7 +420,16 @@ def _denial_text(model_text: str) -> str:
     return tr("in plan mode") if model_text == REFUSED_IN_PLAN else ""
 
 
-def _sent_text(row: ToolRow, tokens: str) -> str:
-    if row.badge in ("", "in_window", "pinned", "recalled"):
+def _is_sent(row: ToolRow) -> bool:
+    return row.badge in ("", "in_window", "pinned", "recalled")
+
+
+def _sent_text(row: ToolRow) -> str:
+    """Return how much of an output is sent, or was until a marker or a note came to stand for it."""
+    tokens = format_token_count(row.tokens)
+    if whole := row.answer.full_tokens:
+        part, size = format_tokens(row.tokens), format_tokens(output_tokens(whole))
+        tokens = tr("{part} of {whole} tokens", part=part, whole=size)
+    if _is_sent(row):
         return tr("{tokens} in context", tokens=tokens)
-    return tr("{tokens} while in context", tokens=tokens)  # now a marker or a note stands for it
+    return tr("{tokens} while in context", tokens=tokens)

@@ -309,8 +309,10 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
         )  # fmt: skip
 
     @property
-    def has_no_extract(self) -> bool:
-        return self.form == "preview" and bool(self.shown.asked)
+    def is_part(self) -> bool:
+        """Return True if the model gets or got a part of the output, not all of it in another form."""
+        is_shorter = self.shown.form != "full" or bool(self.answer.full_tokens)
+        return self.form != "full" and is_shorter
 
     @property
     def form_failure(self) -> Literal["", "slow", "failed"]:

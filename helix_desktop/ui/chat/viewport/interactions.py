@@ -321,7 +321,7 @@ def _form_entries(row: ToolRow) -> list[MenuEntry]:
         forms.append(("full", tr("Send all of it"), "maximize-2"))
     if row.answer.size >= _MIN_FORM_BYTES:
         if row.form != "preview":
-            forms.append(("preview", tr("Send beginning and end"), "list-filter"))
+            forms.append(("preview", tr("Send first and last lines"), "list-filter"))
         forms.append(("compact", tr("Send another part…"), "minimize-2"))
     return [
         MenuEntry(f"form:{form}", ChooseForm(row.answer_seq, form, row.shown.asked), label, glyph)

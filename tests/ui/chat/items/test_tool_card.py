@@ -16,7 +16,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.ui.chat.actions import CopyCode, ReadContent
 from helix_desktop.ui.chat.items.item import RowItem, SearchLine
-from helix_desktop.ui.chat.items.tool_card import unusual_words
+from helix_desktop.ui.chat.items.tool_card import call_facts, unusual_words
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES, accessible_name, figures_text, result_text
 from helix_desktop.ui.chat.rows.row_types import (
     HEAD_LINES,
@@ -47,6 +47,7 @@ PREVIEW = with_answer(CARD, form="preview", tokens=590, text=SENT)
 COMPACT = with_answer(PREVIEW, form="compact", asked="the failing tests", chosen="agent")
 _LINES = "".join(f"{number}: {'ERROR: no' if number == 300 else 'a plain'} line\n" for number in range(600))
 _LOG = preview_output(_LINES, DIGEST, 400)
+_SOURCE = preview_output("def walk():\n    return 1\n" * 900, DIGEST, 400, is_source=True)
 _HITS = "".join(f"  {number}: words\n" for number in range(1, 900))
 _MATCHES = preview_output(f"899 matching lines in 1 file:\na.py\n{_HITS}", DIGEST, 400)
 ACCENT = QColor(LIGHT.accent)
@@ -202,22 +203,20 @@ def test_the_tip_of_a_missing_extract_says_why_and_what_was_spent(view: ChatView
     )
     view.chat_viewport.model.reset([row])
     tips = {laid_out_card(view).tip_at(x, y) for x in range(0, 700, 6) for y in range(10, 70, 10)}
-    assert (
-        "Instead of the requested part: beginning and end. The agent asked for: “failures”. Not in time. "
-        "Cost of choosing: 24k tokens · 0 ms." in tips
-    )
+    assert "The agent asked for: “failures”. Not in time. Cost of choosing: 24k tokens · 0 ms." in tips
 
 
 def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     view.chat_viewport.model.reset([replace(COMPACT, original=ORIGINAL)])
     press(view, "open:card")
-    assert "The agent chose which part to get." in words(view)
-    assert "the failing tests" in words(view)
-    assert "Partly in context" in widget(view).accessibleName()
+    assert "The agent asked for: “the failing tests”." in words(view)
+    assert "Large output: the part that the agent asked for" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
-    assert "You chose which part to send." in words(view)
+    assert "You asked for: “the failing tests”." in words(view)
+    view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
+    assert "Over the size limit: only a part was sent." in words(view)
     row = with_answer(
         COMPACT,
         intake_note="The extract was too long.",
@@ -341,35 +340,41 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, arguments_cached=True), ["Input cached"]),
         (replace(CARD, changed_since=9), []),
         (replace(CARD, changed_since=9, is_outdated=True), ["File changed"]),
-        (PREVIEW, ["Partly in context"]),
+        (PREVIEW, ["Large output: first and last lines"]),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: beginning and end", "700 of 6.4k tokens in context"],
+            ["Large output: first and last lines", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(
                 PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, intake_slow_model="box/main"
             ),
-            ["Model too slow: beginning and end", "700 of 6.4k tokens in context"],
+            ["Large output: first and last lines", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, asked="failures"),
-            ["No part chosen: beginning and end", "700 of 6.4k tokens in context"],
+            ["Large output: first and last lines", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(PREVIEW, text=_LOG, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: beginning, key lines and end", "700 of 6.4k tokens in context"],
+            ["Large output: first, last and error lines", "700 of 6.4k tokens in context"],
         ),
+        (with_answer(PREVIEW, text=_SOURCE), ["Large output: first and last lines, and definitions"]),
         (
             with_answer(PREVIEW, text=_MATCHES, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
             ["Large output: first matches", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(COMPACT, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: part chosen by the agent", "700 of 6.4k tokens in context"],
+            ["Large output: the part that the agent asked for", "700 of 6.4k tokens in context"],
         ),
-        (replace(PREVIEW, badge="cached"), ["Cached"]),
-        (replace(PREVIEW, badge="folded"), ["Compacted"]),
+        (replace(PREVIEW, badge="cached"), ["Cached", "Large output: first and last lines"]),
+        (
+            with_answer(replace(PREVIEW, badge="folded"), tokens=700, full_tokens=6_400),
+            ["Compacted", "Large output: first and last lines"],
+        ),
+        (replace(PREVIEW, removed_at_ms=1), ["removed as a secret"]),
+        (with_answer(CARD, whole=False), []),
         (with_answer(replace(CARD, state="failed"), exit_code=2), ["Exit code 2"]),
         (
             with_answer(replace(CARD, state="failed", badge=""), text="No such file."),
@@ -441,9 +446,10 @@ def test_the_result_leaves_the_line_of_its_call_readable(view: ChatView, width: 
     assert not [part for part in parts if isinstance(part, Text) and "58 passed" in part.words]
 
 
-def test_a_cached_output_says_on_hover_that_it_was_sent_in_part() -> None:
-    tips = [unusual_words(replace(row, badge="cached"))[0].tip for row in (CARD, PREVIEW)]
-    assert tips[1] == f"{tips[0]} Before that, the model got only a part of it."
+def test_an_output_that_left_says_how_much_of_it_was_in_context() -> None:
+    row = with_answer(replace(PREVIEW, badge="folded"), tokens=700, full_tokens=6_400 - FRAMING_TOKENS)
+    assert call_facts(row).endswith("700 of 6.4k tokens while in context \N{MIDDLE DOT} Compacted")
+    assert call_facts(replace(row, badge="in_window")).endswith("700 of 6.4k tokens in context")
 
 
 def test_time_tokens_and_state_are_on_hover_and_in_the_open_card(view: ChatView) -> None:

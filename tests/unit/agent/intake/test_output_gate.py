@@ -261,9 +261,8 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.forms == [("preview", "timeout")] * 3
     assert rig.tool_answers[0].intake_note == (
-        "test/main didn't choose within 10 s. To lose no more time, Helix doesn't ask test/main again about "
-        "large outputs until it restarts, or you choose Try again in Settings → Model roles. Unless a faster "
-        "model is set there, the agent gets beginning and end."
+        "test/main didn't say within 10 s which part to send. It isn't asked again until Helix restarts; a "
+        "faster model can be set in Settings → Model roles."
     )
     question, *others = (spending_of(answer) for answer in rig.tool_answers)
     assert question.estimated
@@ -289,7 +288,7 @@ async def test_the_model_that_took_most_of_the_time_is_remembered(choice_s: int,
     advance_loop_clock(POLICY.intake_deadline_s)
     await rig.wait_until_idle()
     assert rig.forms[0] == ("preview", "timeout")
-    assert f"Helix doesn't ask {slow} again" in rig.tool_answers[0].intake_note
+    assert rig.tool_answers[0].intake_note.startswith(f"{slow} was too slow to pick the part")
 
     for each in (rig.model, rig.fast_model):
         each.question_script = lambda _: text_reply("1: compact: a\n2: preview\n3: preview")
@@ -317,7 +316,7 @@ async def test_a_model_that_took_most_of_the_time_to_choose_is_not_asked_for_the
     assert rig.forms == [("preview", "timeout"), ("preview", "agent"), ("preview", "agent")]
     assert rig.tool_answers[0].text.endswith(f"[{extract_note('a', EXTRACT_TOO_LATE)}]")
     assert rig.tool_answers[0].intake_note.startswith(
-        "test/main took 7 of 10 s to choose a part: too little was left to get it. To lose no more time"
+        "test/main was too slow to pick the part that the agent asked for (7 of 10 s). It isn't asked again"
     )
     assert rig.model.extract_requests == []
 
@@ -348,7 +347,7 @@ CRASHED: ScriptedReply = [ZeroDivisionError("division by zero")]
 @pytest.mark.parametrize(
     ("fails", "reply", "reason"),
     [
-        ("question", text_reply("I keep all of it, thank you."), "didn't say how to keep it"),
+        ("question", text_reply("I keep all of it, thank you."), "didn't say which part to send"),
         ("question", REFUSED, "key was refused"),
         ("question", [ModelResponse("", stop="calls")], "Empty response"),
         ("question", [], "Empty response"),

@@ -175,10 +175,11 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
     assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.summaries) == (3, 2, 0, 0)
     assert rate.newest_reason == "box/small couldn't write it."
-    assert fallback_advice(rate) == "In Settings → Model roles you can let a faster model choose."
+    assert fallback_advice(rate) == "A faster model can be set in Settings → Model roles."
     assert explain_fallback(rate).endswith("Latest reason: box/small couldn't write it.")
     later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
-    assert "let another model" in fallback_advice(rate + later)
+    assert fallback_advice(later) == "Another model can be set in Settings → Model roles."
+    assert fallback_advice(rate + later) == "Other models can be set in Settings → Model roles."
     late, full = replace(output(), chosen="timeout", intake_note="Late."), replace(output(), chosen="agent")
     rate = fallback_rate(log(late, full))
     assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.newest_reason) == (2, 1, 1, "Late.")
@@ -190,12 +191,9 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
 )
 def test_what_was_sent_instead_of_a_part_is_said(failed: int, slow: int, words: str) -> None:
     rate = FallbackRate(parts=9, failed_parts=failed, slow_parts=slow)
-    outputs = (
-        "1 large output; its beginning and end were"
-        if failed == 1
-        else "2 large outputs; their beginning and end were"
-    )
-    assert fallback_text(rate) == f"The model {words} choose a part of {outputs} sent instead."
+    outputs = "1 large output" if failed == 1 else "2 large outputs"
+    sent = "first and last lines were sent"
+    assert fallback_text(rate) == f"A model {words} pick a part of {outputs}: {sent}."
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
