@@ -117,7 +117,7 @@ _SUGGESTIONS = (
         text("Try the guided sample"),
         text(
             "A sample project with the offline demo model: no key, no network. See outputs leave the context "
-            "and return."
+            "and come back."
         ),
         text("Start sample"),
         intents.OpenSample(),
@@ -214,8 +214,8 @@ class WelcomePage(_CenteredPage):
             self._cards.addWidget(card(body), 1)
             self._model_title, self._model_words = heading, words  # that of the model is the last
         lead = tr(
-            "An AI coding agent whose context stays small, complete and visible. Large and old outputs "
-            "leave the context, and the agent can recall every byte."
+            "An AI coding agent whose context stays small and visible. Large and old outputs leave it; every "
+            "byte of them is stored, and comes back when the agent or you need it."
         )
         logo = IconLabel("helix", px=60, width_px=_LOGO_PX, color_token="text")
         welcome = label(tr("Welcome to Helix Desktop"), "display", wrap=True)

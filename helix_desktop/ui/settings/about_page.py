@@ -258,7 +258,7 @@ class AboutPage(QWidget):
             label(tr("Data"), "strong"), DataFolder(session),
             gap=6,
         )  # fmt: skip
-        lead = tr("An AI coding agent whose context stays small, complete and visible.")
+        lead = tr("An AI coding agent whose context stays small and visible.")
         page, _ = scrolling_page(tr("About Helix Desktop"), lead, body)
         self.setLayout(column(page))
         self.show_release("")
