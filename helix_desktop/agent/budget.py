@@ -231,7 +231,7 @@ def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRa
     not_done = {
         "handover": text("The conversation wasn't compacted."),
         "observations": text("No summary was written."),
-        "checkpoint": text("The next compaction wasn't prepared."),
+        "checkpoint": text("No summary was written."),
     }
     why = join_sentences(error.what, error.why)
     return ErrorRaised(not_done[work], why, error.fix, error.remedies, is_warning=True)

@@ -159,11 +159,16 @@ class IntakeProgress(msgspec.Struct, frozen=True):
 
 
 class ObservationProgress(msgspec.Struct, frozen=True):
-    """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress."""
+    """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress.
+
+    `turns` are those of the messages that they are about, and compact later unless `is_for_later` is False.
+    """
 
     phase: Phase
     text: str = ""
     estimate: CostEstimate | None = None
+    turns: OptionalText = ""
+    is_for_later: bool = True
 
 
 class SpendRequestsChanged(msgspec.Struct, frozen=True):

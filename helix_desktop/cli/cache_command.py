@@ -111,11 +111,7 @@ async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
         _print_matches(hit)
     for handover in handovers:
         event, session = f"e{handover.seq}", handover.session
-        print_out(
-            tr("prepared summary {event} of session {session}", event=event, session=session)
-            if handover.is_checkpoint
-            else tr("summary {event} of session {session}", event=event, session=session)
-        )
+        print_out(tr("summary {event} of session {session}", event=event, session=session))
         _print_matches(handover)
     print_err(_found_text(results, len(handovers)))
     return 0

@@ -213,7 +213,10 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
         text("times messages were compacted in sections"),
         lambda totals: format_integer(totals.counts.handovers),
     ),
-    (text("times this was written ahead of time"), lambda totals: format_integer(totals.counts.checkpoints)),
+    (
+        text("times such a summary was written to compact later"),
+        lambda totals: format_integer(totals.counts.checkpoints),
+    ),
     (text("times a model wrote summaries"), lambda totals: format_integer(totals.counts.observations)),
     (text("times these summaries were shortened"), lambda totals: format_integer(totals.counts.reflections)),
     (text("of these without a model"), lambda totals: format_integer(totals.counts.fallbacks)),

@@ -154,11 +154,11 @@ def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
         return tr("a summary wasn't used")
     handover = prepared.handover
     if handover.revises:
-        return tr("prepared summary {event} edited by you", event=f"e{handover.revises}")
+        return tr("summary {event} edited by you", event=f"e{handover.revises}")
     return tr.plural(
         handover.messages,
-        "prepared summary: %n message, read {read} tokens, {model}",
-        "prepared summary: %n messages, read {read} tokens, {model}",
+        "summary of %n message, to compact it later: read {read} tokens, {model}",
+        "summary of %n messages, to compact them later: read {read} tokens, {model}",
         read=prepared.read,
         model=handover.model,
     )

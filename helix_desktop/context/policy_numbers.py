@@ -206,8 +206,8 @@ FIELDS: Mapping[str, PolicyField] = {
     "handover_least_gain": _share(0.0, 0.5),
     "handover_keep": _share(0.02, 0.5),
     "checkpoint_tokens": PolicyField(
-        _text("Prepare a summary every"), _text("tokens"),
-        _text("Of new messages and outputs. The next compaction starts from it. 0: never.")),
+        _text("Write a summary every"), _text("tokens"),
+        _text("Of new messages and outputs, to compact them later. 0: never.")),
     "user_text_tokens": _COUNT,
     "ledger_tokens": _COUNT,
     "handle_digits": PolicyField(minimum=MIN_PREFIX, maximum=HEX_DIGITS),

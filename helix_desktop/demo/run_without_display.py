@@ -262,7 +262,7 @@ def _check_checkpoints(transcript: Transcript) -> DemoCheck:
         tr.plural(len(checkpoints), "%n time", "%n times"),
         *(tr("after {tokens} tokens", tokens=checkpoint.history) for checkpoint in checkpoints),
     )
-    return DemoCheck(tr("summary prepared"), bool(checkpoints), " · ".join(parts))
+    return DemoCheck(tr("summary to compact later"), bool(checkpoints), " · ".join(parts))
 
 
 def _check_summarized(transcript: Transcript) -> DemoCheck:

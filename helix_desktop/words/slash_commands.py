@@ -44,7 +44,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     SlashCommand("mode", text("Change how freely the agent acts"), "[ask|plan|auto]"),
     SlashCommand("model", text("Choose the model for this session"), "[NAME]"),
     SlashCommand("new", text("Start a new session"), also=("clear",)),
-    SlashCommand("observe", text("Prepare the next compaction")),
+    SlashCommand("observe", text("Compact older turns now")),
     SlashCommand("pin", text("Pin this session to the top of the list, or unpin it")),
     SlashCommand("quit", text("Close Helix Desktop"), also=("exit",)),
     SlashCommand("redo", text("Redo the last context change that was undone")),

@@ -64,15 +64,15 @@ REPEATED = StateWords(
 
 
 def explain_observations() -> str:
-    return tr("It replaces older messages when they are compacted next.")
+    return tr("The context is unchanged until it replaces these messages.")
 
 
 def explain_merged_observations() -> str:
-    return tr("Earlier summaries in fewer words. It replaces them when messages are compacted next.")
+    return tr("Earlier summaries in fewer words. The context is unchanged until it replaces them.")
 
 
 def explain_checkpoint() -> str:
-    return tr("Written ahead of time; the context stays as it is. The next compaction begins with it.")
+    return tr("The context is unchanged. When Helix compacts these messages, it starts from this summary.")
 
 
 def hold_text(on: bool) -> str:

@@ -86,20 +86,22 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
     titles: dict[int, str] = {}
     times = Counter[str]()
     handovers = transcript.written_handovers
-    newest = max(handovers.keys() - transcript.checkpoints.keys(), default=0)
     for seq, handover in handovers.items():
-        is_next = seq in transcript.checkpoints and seq > newest
-        name = translate(summary_name(transcript, 0, handover.upto, handover.kept))
-        if is_next:
-            name = tr("Prepared summary")
-        elif seq in transcript.checkpoints:
-            turns = compacted_turns(transcript, 0, handover.upto, handover.kept)
-            name = tr("Prepared summary of {turns}", turns=translate(turns))
+        if seq in transcript.checkpoints:
+            name = unsent_title(transcript, 0, handover.upto, handover.kept)
+        else:
+            name = translate(summary_name(transcript, 0, handover.upto, handover.kept))
         title = _title(handover, name)
         times[title] += 1
         count = times[title]
         titles[seq] = title if count == 1 else tr("{title} ({count})", title=title, count=count)
     return titles
+
+
+def unsent_title(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> str:
+    """Return what a summary is called that stands for no messages yet: by their turns."""
+    turns = compacted_turns(transcript, after, upto, kept_seq)
+    return tr("Summary of {turns}", turns=translate(turns)) if turns else tr("Summary of older messages")
 
 
 def summary_title(

@@ -174,7 +174,7 @@ def check_findings(text: str) -> None:
         line[6:34].strip(): line[34:].strip() for line in text.splitlines() if line[:4] in {"ok  ", "    "}
     }
     assert int(counts["tool calls"].split()[0]) >= 80
-    assert int(counts["summary prepared"].split()[0]) >= 1
+    assert int(counts["summary to compact later"].split()[0]) >= 1
     summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["summaries"])
     assert summarized is not None
     assert int(summarized[2]) >= 1

@@ -120,7 +120,7 @@ _IDLE_S = 600  # after which an open session counts as idle
 
 
 class Checkpoints(BackgroundJob):
-    """One session's checkpoints, on screen prepared summaries: written ahead of handovers, one at a time.
+    """One session's checkpoints, summaries to compact messages later: written one at a time.
 
     One is begun after a turn, between two steps of a long one or two results of a step, and in an open
     session that is idle for `idle_s` seconds. Where nobody stays behind a turn, as in `run` (`stays_open` is

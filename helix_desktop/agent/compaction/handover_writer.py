@@ -746,7 +746,7 @@ class HandoverWriter:
                 return result
             if is_checkpoint:
                 why = rejection.why if rejection else verbatim(result.fallback_reason)
-                raise CompactionRefused(_text("The next compaction wasn't prepared."), why)
+                raise CompactionRefused(_text("No summary was written."), why)
             if rejection is not None and is_draft:
                 fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
                 return msgspec.structs.replace(

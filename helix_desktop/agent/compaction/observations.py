@@ -18,6 +18,7 @@ from helix_desktop.context.summaries.covered_facts import CHARS_PER_TOKEN, check
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.summaries.summary_names import compacted_turns
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
     accept_observations,
@@ -192,7 +193,13 @@ class Observations(BackgroundJob):
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         if phase not in ("summarize", "check", "write"):
             self._summarizer.approved = None
-        self._session.publish(ObservationProgress(phase, text, self._summarizer.approved))
+        approved, being_read = self._summarizer.approved, self._rewriter.observing_range
+        turns: OptionalText = ""
+        is_for_later = not self._is_manual
+        if being_read is not None:
+            turns = compacted_turns(self._session.transcript, being_read.after, being_read.upto)
+            is_for_later = is_for_later and not being_read.replaces
+        self._session.publish(ObservationProgress(phase, text, approved, turns, is_for_later))
 
     def _read_input(self, event_range: EventRange) -> ObservationSource:
         transcript = self._session.transcript

@@ -120,7 +120,7 @@ def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendRe
         without = answer(tr("Compact without a model"), "no model")
         answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
     else:
-        what = tr("Prepare the next compaction? {estimate}.", estimate=estimate_text(estimate))
+        what = tr("Summarize older messages? {estimate}.", estimate=estimate_text(estimate))
         unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Prepare"), "allow"), refuse)
+        answers = (answer(tr("Summarize"), "allow"), refuse)
     return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)

@@ -404,7 +404,7 @@ class WindowCommands(CommandTable):
         also=_also("handover summary summarize shrink"))
     continue_session = _session(text("New session from a summary…"), intents.ShowHandover(), group=5,
         is_in_menu=False, also=_also("handover continue summaries"))
-    observe_now = _session(text("Prepare next compaction"), intents.Observe(), group=5, slash="observe",
+    observe_now = _session(text("Compact older turns now"), intents.Observe(), group=5, slash="observe",
         is_in_menu=False, also=_also("summary"))
     undo_compaction = _agent(text("Undo last context change"), intents.UndoLast(), "Ctrl+Alt+Z", group=5,
         needs=(OPEN_SESSION, UNDOABLE_CHANGE), slash="undo", also=_also("handover compaction restore"))

@@ -679,12 +679,6 @@ _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 _SHORTEST_LINE = 4.0  # pixels between two phases
 
 
-def running_text(what: Attempt) -> str:
-    if what == "observations":
-        return tr("Summarizing older messages ahead, so the next compaction needs no wait")
-    return tr("Summarizing older messages")
-
-
 def phase_text(phase: Phase) -> str:
     texts: dict[Phase, str] = {
         "read": tr("Read", "phase of a compaction: the history is read"),
@@ -704,8 +698,8 @@ class RunningCard(TimelineRow, frozen=True):
     """A compaction under way: its phase, what the model has written so far, and what it takes, as text."""
 
     phase: Phase
+    title: str
     text: str = ""
-    what: Attempt = "handover"
     usage_text: str = ""
 
     estimate = 84
@@ -718,7 +712,7 @@ class RunningCard(TimelineRow, frozen=True):
         return "live"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        tip, title = tr("Stop without changing anything"), running_text(self.what)
+        tip, title = tr("Stop without changing anything"), self.title
         stop = push_button("stop", CancelCompaction(), tr("Stop"), tip=tip)
         tail = self.text[-_TAIL_CHARS:]
         if len(self.text) > _TAIL_CHARS:

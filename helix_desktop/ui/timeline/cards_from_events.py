@@ -14,7 +14,8 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy_numbers import policy_from_event
-from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.handover import handover_counts, newest_checkpoint
+from helix_desktop.context.summaries.observation import pending_observations
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -82,7 +83,7 @@ from helix_desktop.words.context_changes import (
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
-from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title
+from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title, unsent_title
 from helix_desktop.words.translation import translate
 
 text = TextContext("Timeline")
@@ -119,6 +120,10 @@ class _CardReducer:
         self._sizes = {point.seq: (point.before, point.after) for point in points if point.before}
         self._cards: dict[int, TimelineCard] = {}
         self._handover_titles = handover_titles(transcript)
+        self._updates = {
+            made.revises or made.checkpoint: seq for seq, made in transcript.written_handovers.items()
+        }
+        self._pending_observations = pending_observations(transcript)
         self._is_demo = False  # the model that answered last is the demo's
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         self._newest_undo: dict[int, int] = {}  # the newest undo or redo of a change, by its event
@@ -158,7 +163,7 @@ class _CardReducer:
             card = self._cards.get(inner)
             if name is not None and isinstance(card, Rewrite):
                 self._cards[inner] = replace(card, inside=name.title, inside_seq=outer)
-            elif name is not None and isinstance(card, ObservationsCard | ManualActionCard | FormCard):
+            elif name is not None and isinstance(card, ManualActionCard | FormCard):
                 self._cards[inner] = replace(card, inside=name.title)
         for seq in self._transcript.rewrites.sweeps.keys() - self._transcript.rewrites.undone.keys():
             # one that was recorded with another, and was not undone by itself: on that one's card
@@ -187,8 +192,15 @@ class _CardReducer:
                 return replace(card, before=before, after=after)
             case HandoverDiscarded(prepared=HandoverPrepared(handover=handover, read=read)):
                 card = self._handover(recorded, handover)
-                is_next = recorded.seq > max(self._transcript.rewrites.handovers, default=0)
-                return replace(card, is_checkpoint=True, is_next=is_next, read=read, after=handover.tokens)
+                newest = newest_checkpoint(self._transcript)
+                return replace(
+                    card,
+                    is_checkpoint=True,
+                    is_for_later=newest is not None and newest[0] == recorded.seq,
+                    used_in=self._handover_titles.get(self._updates.get(recorded.seq, 0), ""),
+                    read=read,
+                    after=handover.tokens,
+                )
             case FoldMade() as event:
                 return self._sized(FoldCard(seq, at, event, summary_title(event, self._transcript)))
             case ObservationsMade() as event:
@@ -331,8 +343,10 @@ class _CardReducer:
             recorded.seq,
             recorded.at,
             event,
+            unsent_title(self._transcript, event.after, event.upto),
             summary_title(event, self._transcript),
             translate(counts.text),
+            recorded.seq == self._pending_observations,
             tuple(observation for observation in event.observations if observation in self._ended),
             tuple(quotes),
             missing=missing_rules_text(event.coverage),

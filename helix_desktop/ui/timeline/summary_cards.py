@@ -55,7 +55,6 @@ from helix_desktop.ui.timeline.cards import (
     framed,
     icon_line,
     index_chips,
-    inside_pill,
     ledger_fold,
     long_words,
     refused_fold,
@@ -142,7 +141,8 @@ class HandoverCard(Rewrite, frozen=True):
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     replaced_by: str = ""  # the handover that was written in its place
     is_checkpoint: bool = False
-    is_next: bool = True  # the next compaction begins with that checkpoint
+    is_for_later: bool = True  # an automatic compaction would begin with that checkpoint
+    used_in: str = ""  # the summary that was made from that checkpoint
     read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
@@ -255,8 +255,7 @@ class HandoverCard(Rewrite, frozen=True):
             tip = tr("Restored when “{title}” is undone", title=replacement)
             return Pill(tr("Replaced by “{title}”", title=replacement), tip=tip)
         if self.is_checkpoint:
-            words = tr("For the next compaction") if self.is_next else tr("Never sent")
-            return Pill(words, tip=explain_checkpoint() if self.is_next else "")
+            return _unsent_pill(explain_checkpoint() if self.is_for_later else "", self.used_in)
         return Pill(tr("Summary in context"), dot=STATE_WORDS["in_window"].color)
 
     def _pills(self) -> list[Box]:
@@ -323,30 +322,37 @@ class ObservationsCard(TimelineCard, frozen=True):
     """
 
     event: ObservationsMade
+    title: str
     name: str
     messages: str  # and tool calls, in words
+    is_for_later: bool = True  # they would take the place of these messages
     over: tuple[Observation, ...] = ()
     quotes: tuple[Bullet, ...] = ()
-    inside: str = ""
     missing: MissingText = NOTHING_MISSING
 
     filters, estimate = ("compacted",), 84
 
-    @property
-    def title(self) -> str:
-        return tr("Prepared summary")
-
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        state = inside_pill(self.inside) if self.inside else Pill(tr("For the next compaction"))
+        tip = explain_merged_observations() if self.event.reflection else explain_observations()
+        purpose = tr("To replace the longer ones later") if self.event.reflection else ""
+        state = _unsent_pill(tip if self.is_for_later else "", purpose=purpose)
         title = Flow([Text(self.title, 14, weight=600), state])
         icon = Icon("sparkles" if self.event.reflection else "eye")
         content = [icon_line(icon, title, [time_text(self.at_ms, look)]), *_observations(self, look, "text")]
-        tip = explain_merged_observations() if self.event.reflection else explain_observations()
-        return framed(content, (14, 9, 12, 11), 6, tip), dotted((self.title, state.words))
+        return framed(content, (14, 9, 12, 11), 6), dotted((self.title, state.words))
+
+
+def _unsent_pill(explained: str, used_in: str = "", purpose: str = "") -> Pill:
+    """Say what a summary is for that no request contains: it is `explained` if it still is of use."""
+    if explained:
+        return Pill(purpose or tr("To compact them later"), tip=explained)
+    if used_in:
+        return Pill(tr("Used in “{title}”", title=used_in))
+    return Pill(tr("Not used"))
 
 
 class PlacedCard(Rewrite, frozen=True):
-    """Prepared observations, the `facts`, that took the place of messages."""
+    """Observations, the `facts`, that took the place of messages."""
 
     facts: ObservationsCard
     event: ObservationsPlaced

@@ -20,7 +20,14 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
-from helix_desktop.domain.events.summary import HandoverDiscarded, ObservationsMade, checkpoint_in
+from helix_desktop.context.summaries.summary_names import compacted_turns
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    ObservationsMade,
+    ObservationsPlaced,
+    checkpoint_in,
+)
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
@@ -29,7 +36,7 @@ from helix_desktop.ui.changes.coverage import copied_share
 from helix_desktop.ui.chat.rows.row_texts import RUNNING_PHASES
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.timeline.cards import Attempt, RunningCard, running_text
+from helix_desktop.ui.timeline.cards import Attempt, RunningCard
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.words.call_targets import call_title, call_verb
@@ -88,9 +95,10 @@ class BackgroundJobs:
     @property
     def card(self) -> RunningCard | None:
         """Return the handover or the observations under way; None while neither is."""
-        for what, progress in self._compactions.items():
+        for progress in self._compactions.values():
             if progress.phase != "idle":
-                return RunningCard(progress.phase, progress.text, what, _estimate_of(progress))
+                title, estimate = running_text(progress), _estimate_of(progress)
+                return RunningCard(progress.phase, title, progress.text, estimate)
         return None
 
     @property
@@ -109,7 +117,7 @@ class BackgroundJobs:
         rows = []
         for what, progress in self._compactions.items():
             if progress.phase != "idle":
-                words = " · ".join(filter(None, (running_text(what), _estimate_of(progress))))
+                words = " · ".join(filter(None, (running_text(progress), _estimate_of(progress))))
                 why = tr("A model summarizes older messages for a compaction. Stop changes nothing.")
                 stop_it = JobAction("stop", stops[what], why)
                 rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
@@ -159,6 +167,7 @@ class SessionJobs(QObject):
         self._composer = window.pages.chat.composer
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
+        self._result: tuple[str, ...] = ()  # of what a model did by itself, in fewer and fewer words
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed
         self._stop_following: Callable[[], None] = lambda: None
         self._poll_timer = QTimer(self, interval=_POLL_MS)
@@ -172,6 +181,7 @@ class SessionJobs(QObject):
         session.changed.connect(self._poll_timer.start)
         session.changed.connect(self._follow_copy)
         session.on(HandoverDiscarded | ObservationsMade, self._note_result)
+        session.on(HandoverMade | ObservationsPlaced, lambda _: self._drop_result())
         session.on(CallStarted, lambda _: self._poll_timer.isActive() or self._poll_timer.start())
 
     def follow(self, _workspace: OpenWorkspace, session_id: str, update: BackgroundProgress) -> None:
@@ -194,18 +204,34 @@ class SessionJobs(QObject):
         self._jobs.show_jobs([row for row in rows if row.id not in _BESIDE_MESSAGE])
         work, composer = next((row for row in rows if row.id in _BESIDE_MESSAGE), None), self._composer
         if work is None:
-            result = tr("Summary prepared for the next compaction"), tr("Summary prepared")
-            composer.show_work(*(result if self._result_timer.isActive() else ()))
+            composer.show_work(*(self._result if self._result_timer.isActive() else ()))
         elif work.action is None:
             composer.show_work(work.text, tr("The agent chooses…"))
         else:
-            ahead = tr("Summarizing ahead of the next compaction")  # wider than the line of one under way
-            shorter = work.text.partition(" · ")[0], ahead, tr("Summarizing…")
+            shorter = work.text.partition(" · ")[0], tr("Summarizing…")
             composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)
 
     def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:
-        if isinstance(event, ObservationsMade) or checkpoint_in(event) is not None:
-            self._result_timer.start()
+        transcript, checkpoint = self._session.transcript, checkpoint_in(event)
+        if isinstance(event, ObservationsMade):
+            turns = compacted_turns(transcript, event.after, event.upto)
+        elif checkpoint is not None:
+            turns = compacted_turns(transcript, 0, checkpoint.handover.upto, checkpoint.handover.kept)
+        else:
+            return
+        if isinstance(event, ObservationsMade) and event.reflection:
+            words = tr("Shortened the summaries of {turns}", turns=translate(turns))
+        elif turns:
+            words = tr("Summarized {turns}, to compact them later", turns=translate(turns))
+        else:
+            words = tr("Summarized older messages, to compact them later")
+        self._result = words, tr("Summarized")
+        self._result_timer.start()
+
+    def _drop_result(self) -> None:
+        """End what says that messages are compacted later: they are now."""
+        self._result_timer.stop()
+        self._show_background()
 
     def _show_calls(self) -> None:
         conversation = self._session.find_conversation()
@@ -243,6 +269,17 @@ class SessionJobs(QObject):
                 pause, start = partial(changes.pause_copy, not coverage.is_paused), self._session.start
                 rows = [_copy_row(coverage, lambda: start(pause(), "pause the first copy"))]
         self._jobs.show_jobs(rows, _FIRST_COPY)
+
+
+def running_text(progress: CompactionProgress | ObservationProgress) -> str:
+    if not isinstance(progress, ObservationProgress):
+        return tr("Summarizing older messages")
+    turns = translate(progress.turns)
+    if progress.is_for_later:
+        if turns:
+            return tr("Summarizing {turns}, to compact them later", turns=turns)
+        return tr("Summarizing older messages, to compact them later")
+    return tr("Summarizing {turns}", turns=turns) if turns else tr("Summarizing older messages")
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:

@@ -29,7 +29,8 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.notification_service import NotificationService
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.kit.intents import Quit, perform
-from helix_desktop.ui.timeline.cards import Attempt, running_text
+from helix_desktop.ui.timeline.cards import Attempt
+from helix_desktop.ui.window.background_jobs import running_text
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.words.translation import Translator, translate
 
@@ -196,7 +197,7 @@ class NotificationController(QObject):
                 if phase != "idle":
                     self._started_s.setdefault(key, self._clock())
                 elif self._is_over(key):
-                    title = f"{running_text(what)} · {self._title(workspace, session_id)}"
+                    title = f"{running_text(update)} · {self._title(workspace, session_id)}"
                     self._notify("job", workspace, session_id, tr("A background job has ended"), title)
 
     @staticmethod

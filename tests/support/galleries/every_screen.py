@@ -134,7 +134,9 @@ def _long_notice() -> Notice:
 
 def pane_screens() -> Iterator[Screen]:
     """Yield timeline and inspector."""
-    running = RunningCard("summarize", "## Current Issues\nHighlighting still lexes the")
+    running = RunningCard(
+        "summarize", "Summarizing older messages", "## Current Issues\nHighlighting still lexes the"
+    )
     states = (
         ("timeline", samples.timeline_state()),
         ("timeline with every card", samples.long_timeline_state()),

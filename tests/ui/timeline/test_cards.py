@@ -51,7 +51,7 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
-from helix_desktop.ui.timeline.summary_cards import HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import HandoverCard, ObservationsCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.state_words import STATE_WORDS
 from tests.support import session_rewrites
@@ -196,20 +196,47 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
     assert titles == [
         "Compacted turns 1–2",
-        "Prepared summary of turns 1–3 (2)",
-        "Prepared summary of turns 1–3",
+        "Summary of turns 1–3 (2)",
+        "Summary of turns 1–3",
     ]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
-    assert (checkpoint.size_text, checkpoint.is_next) == ("Never sent", False)
+    assert (checkpoint.size_text, checkpoint.is_for_later) == ("To compact them later", True)
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
-        "Prepared summary of turns 1–3",
+        "Summary of turns 1–3",
     )
     assert not handover.is_checkpoint
-    assert first in cards
+    updated = cards[first]
+    assert isinstance(updated, HandoverCard)
+    assert updated.size_text == "Used in “Summary of turns 1–3 (2)”"
+
+
+def test_a_summary_is_for_later_as_long_as_it_can_take_the_place_of_messages() -> None:
+    """Not once a compaction of all of them stands there; undone, it is for later again."""
+    simulator = conversation_with(6)
+
+    def states() -> dict[int, bool]:
+        cards = build_cards(simulator.log, Transcript(simulator.log))
+        return {
+            one.seq: one.is_for_later
+            for one in cards
+            if isinstance(one, ObservationsCard) or (isinstance(one, HandoverCard) and one.is_checkpoint)
+        }
+
+    checkpoint = session_rewrites.write_checkpoint(simulator)
+    assert session_rewrites.fold_all(simulator)
+    assert states() == {checkpoint: True}, "steps that were compacted without a model are in it, too"
+    observations = session_rewrites.prepare_observations(simulator)
+    assert states() == {checkpoint: True, observations: True}
+    simulator.send_message("And now?")
+    simulator.step("Done.", 0)
+    assert simulator.hand_over(0) is not None
+    assert states() == {checkpoint: False, observations: False}
+    simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
+    assert states() == {checkpoint: True, observations: True}
 
 
 @pytest.fixture
@@ -277,7 +304,7 @@ def test_a_branch_says_where_it_begins() -> None:
     assert (branch.kind, branch.text) == ("branch", "Version begins here: message edited")
 
 
-def test_a_prepared_summary_is_read_edited_and_started_from_and_there_is_nothing_to_undo(
+def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is_nothing_to_undo(
     qtbot: QtBot,
 ) -> None:
     """What is open stands before what it took; among the summaries alone, as it changes nothing yet."""
@@ -292,14 +319,14 @@ def test_a_prepared_summary_is_read_edited_and_started_from_and_there_is_nothing
     assert said.index("Current Issues") < said.index("TODO Items") < said.index("Read 5.4k tokens")
     sources = ("No source", "Source", *(f"Source {number}" for number in range(1, 5)))
     assert [text for text in pills(pane, 431) if text not in sources] == [
-        "For the next compaction",
+        "To compact them later",
         "acme/swift",
         "Read 5.4k tokens",
         "Updates “Compacted turns 1–10”",
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Prepared summary" in card(pane, 431).accessible_name
+    assert "Summary of turns 1–12" in card(pane, 431).accessible_name
     assert "Of 12 messages, 41 tool calls" in said
     assert {"compare", "edit", "more"} <= set(names(pane, 431))
     assert not has(pane, 431, "undo")
@@ -322,7 +349,7 @@ def test_observations_are_undone_at_their_placement(
 ) -> None:
     """Their card stands there alone, with what they say, and a link to them leads to it."""
     pane = open_timeline(qtbot, TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Prepared summary · For the next compaction"
+    assert card(pane, 5).accessible_name == "Summary of turns 1–46 · To compact them later"
     assert not {"undo", "redo"} & set(names(pane, 5))
     placement = ObservationsPlaced(5, PlacementReason.MANUAL, 0)
     sizes: dict[str, Any] = {"before": 4_000, "after": 2_000}

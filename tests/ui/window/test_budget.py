@@ -153,17 +153,17 @@ async def _check_an_approval_of_spending(rig: WindowRig) -> None:
         for _ in range(6):
             await rig.run_turn("Go on")
         first = rig.conversation.session.id
-        await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the question")
+        await until(lambda: "Summarize older messages?" in rig.banner_text(), "the question")
         assert "price unknown" in rig.banner_text()
         await rig.wiring.workspace_controller.new_session()
-        assert "Prepare the next compaction?" not in rig.banner_text()
+        assert "Summarize older messages?" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_session(first)
-        assert "Prepare the next compaction?" in rig.banner_text()
+        assert "Summarize older messages?" in rig.banner_text()
         await rig.run_turn("A word")
-        assert "Prepare the next compaction?" in rig.banner_text()
+        assert "Summarize older messages?" in rig.banner_text()
         assert rig.events(ObservationsMade) == []
         press(rig.window.notices, "spend-observations:allow")
-        await until(lambda: "Prepare the next compaction?" not in rig.banner_text(), "no question")
+        await until(lambda: "Summarize older messages?" not in rig.banner_text(), "no question")
         await rig.wait_for_turn_end()
         assert len(rig.events(ObservationsMade)) == 1
 

@@ -372,7 +372,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
 
 async def approve_notes(rig: WindowRig) -> None:
     """Answer the question that shows the price of notes that the user asked for."""
-    await until(lambda: "Prepare the next compaction?" in rig.banner_text(), "the price")
+    await until(lambda: "Summarize older messages?" in rig.banner_text(), "the price")
     assert "tokens · price unknown" in rig.banner_text()
     press(rig.window.notices, "spend-observations:allow")
 

@@ -105,10 +105,10 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
     assert first.startswith("e2  compacted (to make room): ")
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
-    assert first == "e3  prepared summary: 8 messages, read 880 tokens, lab/m"
+    assert first == "e3  summary of 8 messages, to compact them later: read 880 tokens, lab/m"
     assert below == gist
     assert list(rewrite_lines(log))[14:17] == [
-        "e4  prepared summary e3 edited by you",
+        "e4  summary e3 edited by you",
         "    TODO Items",
         "    - Ask Ann",
     ]

@@ -118,7 +118,7 @@ async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
     assert updated.handover.checkpoint == first
     transcript, log = rig.conversation.session.transcript, rig.conversation.session.log
     assert [(version.seq, version.state) for version in recorded_versions(transcript, log)] == [
-        (second, "For the next compaction"),
+        (second, "To compact them later"),
         (first, ""),
     ]
     assert [version.seq for version in recorded_versions(transcript, log[: second - 1])] == [first]
@@ -358,7 +358,8 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
     with pytest.raises(CompactionRefused, match="A newer one replaced it"):
         await revisions.record(draft, changed)
     titles = handover_titles(rig.conversation.session.transcript)
-    assert list(titles.values()) == ["Prepared summary", "Prepared summary, edited"]
+    name = "Summary of turns 1–3, part of 4"
+    assert list(titles.values()) == [name, f"{name}, edited"]
     await run_turns(rig, 4)
     assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
 

@@ -12,7 +12,9 @@ from helix_desktop.agent.session import (
     SubagentProgress,
 )
 from helix_desktop.domain.cost import CostEstimate
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.timeline.cards import RunningCard
 from helix_desktop.ui.window.background_jobs import BackgroundJobs
 from helix_desktop.ui.window.status_lines import JobRow
 from tests.support.agent_rig import AgentRig
@@ -37,11 +39,7 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
     assert texts[2] == "Subagent: Count the tests · Working · 3 model calls · 12k of 128k tokens"
     assert "2 large outputs" in texts[3]
     assert background.card is not None
-    assert (background.card.what, background.card.phase, background.card.text) == (
-        "handover",
-        "summarize",
-        "words",
-    )
+    assert background.card == RunningCard("summarize", "Summarizing older messages", "words")
     for over in (
         CompactionProgress("idle"),
         IntakeProgress("idle"),
@@ -50,7 +48,7 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
         background.apply(over)
     assert [job.id for job in lines(background)] == ["observation"]
     assert background.card is not None
-    assert background.card.what == "observations"
+    assert background.card.title == "Summarizing older messages, to compact them later"
     background.apply(ObservationProgress("idle"))
     assert lines(background) == []
     assert background.is_idle
@@ -69,7 +67,12 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     background.apply(CompactionProgress("idle"))
     background.apply(ObservationProgress("summarize", estimate=CostEstimate(1_000)))
     (job,) = lines(background)
-    assert job.text == "Summarizing older messages ahead, so the next compaction needs no wait"
+    assert job.text == "Summarizing older messages, to compact them later"
+    turns = verbatim("turns 1–4")
+    background.apply(ObservationProgress("summarize", turns=turns))
+    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4, to compact them later"]
+    background.apply(ObservationProgress("summarize", turns=turns, is_for_later=False))
+    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4"]
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:
