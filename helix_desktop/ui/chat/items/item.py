@@ -360,14 +360,16 @@ class ItemContext(msgspec.Struct, frozen=True):
 
     `names_model`: the answer before was by another model. `answer_tips`: what tooltips say about answers to
     an approval, with their keys. `joins`: the line of a call shares its block with the row above, and with
-    the one below. `has_message`: an answer to what it asks can take what is typed along. `marked` are the
-    options of a question that are chosen, by number.
+    the one below. `repeats_state`: the line above in that block names the same state. `has_message`: an
+    answer to what it asks can take what is typed along. `marked` are the options of a question that are
+    chosen, by number.
     """
 
     shows_header: bool = True
     expanded: frozenset[RowSection] = frozenset()
     answer_tips: frozenset[tuple[ApprovalAnswer, str]] = frozenset()
     joins: tuple[bool, bool] = (False, False)
+    repeats_state: bool = False
     names_model: bool = True
     has_message: bool = False
     marked: frozenset[int] = frozenset()

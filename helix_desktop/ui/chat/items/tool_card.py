@@ -406,9 +406,11 @@ _MAX_TARGET = 200  # characters of a target that are measured: more than a line 
 class _Bar(Box):
     """The line of a call: verb, target and what is unusual from the left, figures and menu from the right."""
 
-    def __init__(self, row: ToolRow, target: str, changes: Button | None, *, is_open: bool) -> None:
+    def __init__(
+        self, row: ToolRow, target: str, changes: Button | None, *, is_open: bool, repeats_state: bool
+    ) -> None:
         super().__init__()
-        self._row, self._changes = row, changes
+        self._row, self._changes, self._repeats_state = row, changes, repeats_state
         verb, figures, is_running = call_words(row), figures_text(row), row.state == "running"
         call = f"{verb} {target}".strip()
         self._icon = Icon("loader-circle" if is_running else tool_icon(row.call.name), turns=is_running)
@@ -438,14 +440,18 @@ class _Bar(Box):
         return Button(name, action, Icon(icon, px=16), label, "action", tip=tip, lit=Icon(icon, "text", 16))
 
     def _word(self, word: _Word) -> Box:
-        text: Box = Text(word.text, 12, word.color, 500, tip=word.tip, shrink=True)
+        is_dot, tip = self._repeats_state and bool(word.dot), word.tip
+        text: Box = Text(word.text, 12, word.color, 500, tip=tip, shrink=True)
         lit: Box = Text(word.text, 12, "text", 500, shrink=True)
-        if word.dot:
+        if is_dot:
+            tip = f"{word.text}\n{tip}"
+            text = lit = Frame(Dot(word.dot, 6, tip=tip), (0, 0, 6, 0), least=16)
+        elif word.dot:
             text, lit = (Row([Dot(word.dot, 6), each], 5) for each in (text, lit))
         if not word.area:
             return text
         digest = self._row.digest
-        tip = "\n".join(filter(None, (word.tip, tr("Open output: {output}", output=digest))))
+        tip = "\n".join(filter(None, (tip, tr("Open output: {output}", output=digest))))
         label = tr("Open output: {output}", output=word.text)
         return Button(word.area, OpenCacheEntry(digest), text, label, "words", tip=tip, lit=lit)
 
@@ -550,7 +556,13 @@ class ToolCard(RowItem):
         parts += [line for _, line in auto_run]
         if is_open:
             parts.append(tool_body(row, tools))
-        self.bar = _Bar(row, target, changes.figures if changes else None, is_open=is_open)
+        self.bar = _Bar(
+            row,
+            target,
+            changes.figures if changes else None,
+            is_open=is_open,
+            repeats_state=context.repeats_state,
+        )
         above, below = (0 if joined else 4 for joined in context.joins)
         block = _Block(Column([self.bar, *parts], 0), (0, above, 0, below))
         block.joins = context.joins
@@ -567,6 +579,25 @@ def is_cached_whole(row: ToolRow) -> bool:
     return row.badge in ("cached", "repeated") and row.form == "full"
 
 
+def _state_word(row: ToolRow) -> _Word | None:
+    """Return where the output or the arguments of a call are, if they are not in the context as they came."""
+    if row.badge not in ("", "in_window", "recalled", "repeated"):
+        area, tip = ("cache" if row.digest else ""), window_state_text(row)
+        return _Word(badge_text(row.badge), "muted", area, tip, _BADGE_WORDS[row.badge].color)
+    if row.arguments_cached:
+        tip, dot = window_state_text(row), STATE_WORDS["cached"].color
+        return _Word(cached_arguments_text(), "muted", tip=tip, dot=dot)
+    return None
+
+
+def has_state_of(row: ToolRow, above: ToolRow) -> bool:
+    """Return True if the lines of two calls name the same state."""
+    state, other = _state_word(row), _state_word(above)
+    if state is None or other is None or row.removed_at_ms or above.removed_at_ms:
+        return False
+    return state.text == other.text
+
+
 def unusual_words(row: ToolRow) -> list[_Word]:
     words = list[_Word]()
     outcome = outcome_text(row)
@@ -575,16 +606,9 @@ def unusual_words(row: ToolRow) -> list[_Word]:
         words.append(_Word(outcome, token, tip=call_facts(row)))
     if row.removed_at_ms:
         words.append(_Word(removed_state_text(), "warn", tip=removed_text(row)))
-    elif row.badge not in ("", "in_window", "recalled", "repeated"):
-        area, tip = ("cache" if row.digest else ""), window_state_text(row)
-        words.append(_Word(badge_text(row.badge), "muted", area, tip, _BADGE_WORDS[row.badge].color))
-    elif row.arguments_cached:
-        tip, dot = window_state_text(row), STATE_WORDS["cached"].color
-        words.append(_Word(cached_arguments_text(), "muted", tip=tip, dot=dot))
-    color = "warn" if row.form_failure else "muted"
-    for form in output_form_texts(row):
-        words.append(_Word(form, color, tip=form_choice_text(row)))
-        color = "muted"
+    elif (state := _state_word(row)) is not None:
+        words.append(state)
+    words += [_Word(form, "muted", tip=form_choice_text(row)) for form in output_form_texts(row)]
     if row.is_outdated:
         words.append(_Word(translate(OUTDATED), "warn", "outdated", explain_outdated()))
     if row.changes is not None and row.changes.uncovered:

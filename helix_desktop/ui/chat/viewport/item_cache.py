@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card
+from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card, has_state_of
 from helix_desktop.ui.chat.items.user_message import UserMessageItem, answer_buttons, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
@@ -149,6 +149,7 @@ class ItemCache:
             self._expanded.get(shape.key, frozenset()),
             self.answer_tips if self._is_first_approval(shape) else frozenset(),
             (self._is_joined(index), self._is_joined(index + 1)),
+            self._repeats_state(index),
             names_model,
             isinstance(shape, self.takes_message),
             self.marked.get(shape.key, frozenset()),
@@ -203,6 +204,13 @@ class ItemCache:
         """Return True if a row and the one above it are lines of calls: these share a block."""
         rows = self._model.raw_rows()
         return 0 < index < len(rows) and all(map(_is_call_line, (rows[index - 1], rows[index])))
+
+    def _repeats_state(self, index: int) -> bool:
+        """Return True if a row and the one above it are lines of calls with the same state."""
+        if not self._is_joined(index):
+            return False
+        above, row = self._model.raw_rows()[index - 1 : index + 1]
+        return isinstance(above, ToolRow) and isinstance(row, ToolRow) and has_state_of(row, above)
 
     def is_shown(self, row: Row, section: RowSection) -> bool:
         starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open

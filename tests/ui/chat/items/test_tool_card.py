@@ -474,6 +474,30 @@ def test_calls_in_a_row_share_a_block(view: ChatView) -> None:
     assert None not in places
 
 
+def test_the_word_of_a_state_stands_once_in_a_run_of_rows(view: ChatView) -> None:
+    """The rows below show its dot; how it is named for who hears or points at it stays."""
+    badges: tuple[Badge, ...] = ("folded", "observed", "cached", "in_window", "cached")
+    rows = [
+        replace(CARD, key=row_key(name), badge=badge) for name, badge in zip("tuvwx", badges, strict=True)
+    ]
+    view.chat_viewport.model.reset(rows)
+
+    def width(at: int) -> float:
+        area = view.chat_viewport.item(at).hit_area("cache")
+        return area.rect.width() if area else 0
+
+    dot = width(1)
+    assert 0 < dot < 20
+    assert [width(at) > dot for at in range(5)] == [True, False, True, False, True]
+    areas = [view.chat_viewport.item(at).hit_area("cache") for at in range(2)]
+    assert [area and area.label for area in areas] == ["Open output: Compacted"] * 2
+    assert areas[1] is not None
+    assert areas[1].tip.startswith("Compacted\nReplaced by a summary.")
+    assert "Compacted" in view.chat_viewport.item(1).accessible_name
+    view.chat_viewport.model.replace(row_key("t"), replace(rows[0], badge="in_window"))
+    assert width(1) > dot
+
+
 def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView) -> None:
     """Whatever the width: how full its context is, is left out where it has no room."""
     started = SubagentStarted("t", "child", "Read the logs")
