@@ -30,7 +30,13 @@ from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.ui.timeline.usage_points import DROP_KINDS, POINT_COLORS, PointKind, UsagePoint
+from helix_desktop.ui.timeline.usage_points import (
+    DROP_KINDS,
+    POINT_COLORS,
+    PointKind,
+    UsagePoint,
+    sent_points,
+)
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.steps import step_name, step_text
 from helix_desktop.words.times import format_moment
@@ -243,7 +249,11 @@ class UsageChart(Themed, QWidget):
         self.setMouseTracking(True)
 
     def set_points(self, points: Sequence[UsagePoint], window_size: int, threshold: float) -> None:
-        """Show other points; `window_size` in tokens, `threshold` a part of 1 (0: none)."""
+        """Show what was sent, or is next, of other points; `window_size` in tokens.
+
+        `threshold` is a part of 1 (0: none).
+        """
+        points = sent_points(points)
         self._points, self._window, self._threshold = downsample(points, 1_200), window_size, threshold
         self._seqs, self._hovered = [point.seq for point in self._points], None
         self._top = max([window_size, 1, *(max(point.used, point.window) for point in self._points)])

@@ -52,7 +52,8 @@ class UsagePoint(msgspec.Struct, frozen=True):
     """Tokens in the context window just after an event, recorded at `at_ms`.
 
     `window` is the size of the context window then. 0 for either: not known. `is_estimated`: the provider had
-    not reported it. A rewrite made of the next request's tokens `before` those `after`.
+    not reported it. It is not `is_sent` if it was rewritten before a request had it. A rewrite made of the
+    next request's tokens `before` those `after`.
     """
 
     seq: int
@@ -61,6 +62,7 @@ class UsagePoint(msgspec.Struct, frozen=True):
     window: int = 0
     at_ms: int = 0
     is_estimated: bool = False
+    is_sent: bool = True
     before: int = 0
     after: int = 0
 
@@ -121,6 +123,17 @@ def with_current_usage(
     return (*points, now)
 
 
+def sent_points(points: Sequence[UsagePoint]) -> list[UsagePoint]:
+    """Return what was sent, and what is next; of a rewrite what the request behind it had."""
+    sent: list[UsagePoint] = []
+    used = 0
+    for point in reversed(points):
+        used = point.used if point.is_sent else used
+        if point.is_sent or point.kind in POINT_COLORS:
+            sent.append(replace(point, used=used))
+    return sent[::-1]
+
+
 class _UsageReducer:
     """Counts the window event by event as the gauge does, from the newest report of the model.
 
@@ -135,6 +148,7 @@ class _UsageReducer:
     ) -> None:
         """`windows_from` says which context window counts from an event on, `window_size` is the first."""
         self.points: list[UsagePoint] = []
+        self._answered = 0  # so many of them came up to the last answer
         self._policy, self._windows_from = policy, windows_from
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
@@ -173,6 +187,7 @@ class _UsageReducer:
             self._sizes[recorded.seq] = size
 
     def complete(self) -> tuple[UsagePoint, ...]:
+        self._mark_unsent()
         return tuple(
             replace(point, before=size.before, after=size.after)
             if point.kind != "turn" and (size := self._sizes.get(point.seq))
@@ -192,7 +207,18 @@ class _UsageReducer:
         self._transcript.apply(recorded)
         self._messages += self._transcript.window.entry_tokens(self._transcript.window.entries()[-1])
 
+    def _mark_unsent(self, sent_after: int = 0) -> None:
+        """Mark what was rewritten since the last answer, up to `sent_after`, before a request had it."""
+        came = [
+            at
+            for at, point in enumerate(self.points[self._answered :], self._answered)
+            if not 0 < sent_after < point.seq
+        ]
+        for at in came[:-1]:
+            self.points[at] = replace(self.points[at], is_sent=False)
+
     def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
+        self._mark_unsent(event.sent_after)
         if event.estimate:
             missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
             messages = missed[0] if missed else self._messages + self._quoted_tokens
@@ -207,6 +233,7 @@ class _UsageReducer:
             is_reported = report is not None and report.newest and report.unchanged
             is_estimated = report is None or not (is_reported and is_small_answer(answer, report))
             self._add_point(recorded.seq, is_estimated=is_estimated)
+        self._answered = len(self.points)
 
     def _find_report(self, model: str) -> None:
         self._model, self._report = model, latest_report(self._transcript, model)

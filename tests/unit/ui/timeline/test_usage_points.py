@@ -33,7 +33,7 @@ from helix_desktop.domain.messages import ModelRequest, Usage
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.timeline.cards_from_events import build_cards
-from helix_desktop.ui.timeline.usage_points import usage_points
+from helix_desktop.ui.timeline.usage_points import PointKind, sent_points, usage_points
 from helix_desktop.words.context_changes import context_change_text
 from tests.support.agent_rig import SWEEPING, AgentRig
 from tests.support.histories import SessionSimulator, histories
@@ -251,6 +251,29 @@ def test_what_an_undo_made_of_the_context_goes_unless_it_is_sent() -> None:
         "undo",
         "turn",
     ]
+
+
+def test_what_was_rewritten_before_a_request_had_it_is_not_drawn() -> None:
+    """The chart had 38,500 tokens in a window of 24,000, in red; but room was made before the request."""
+    made: tuple[Event, ...] = (
+        UserSpoke("Hello", 2),
+        AssistantSpoke("Hello.", "lab/m", 10, estimate=506, window=24_000),
+        UserSpoke("All of this", 38_000),
+        FoldMade(0, 2, "They said hello.", 5, "", 0, 1, saved=2),
+        HandoverMade(3, 0, (), "", "", 0, 400, 38_540, 1_000, 3, "m", HandoverTrigger.MANUAL),
+    )
+
+    def drawn(*events: Event) -> list[tuple[int, PointKind, int]]:
+        points = usage_points(_recorded((*made, *events)), ContextPolicy(), 24_000)
+        assert max(point.used for point in points) > 24_000, "what a rewrite made of it is known"
+        return [(point.seq, point.kind, point.used) for point in sent_points(points)]
+
+    levels: list[tuple[int, PointKind, int]] = [(2, "turn", 520), (4, "fold", 1_000), (5, "handover", 1_000)]
+    assert drawn() == levels
+    answer = AssistantSpoke("On.", "lab/m", 10, estimate=1_000, window=24_000)
+    assert drawn(answer) == [*levels, (6, "turn", 1_014)]
+    late = msgspec.structs.replace(answer, estimate=38_512, sent_after=3)
+    assert (4, "turn", 38_524) in drawn(late), "the request was on its way"
 
 
 def test_excluding_from_the_sessions_start_moves_the_line_at_once() -> None:
