@@ -230,6 +230,8 @@ class FileRow(_Entry, frozen=True):
     """What stands there now, as far as the session knows."""
     alike: tuple[Contents, ...] = ()
     """What the rows compare that read the same, this one too; empty if there is no other."""
+    reverted_ms: int = 0
+    """When it was taken back last; 0: it was not, or nobody knows."""
 
     @property
     def file(self) -> FileRow:
@@ -280,6 +282,18 @@ class FileRow(_Entry, frozen=True):
         return translate(KINDS[self.kind][0])
 
     @property
+    def made_text(self) -> str:
+        """Who changed it; of a revert, whose heading says so, what it did to the file."""
+        return ("" if self.is_revert else makers_text(self.captures)) or self.kind_text
+
+    @property
+    def _own_kind_text(self) -> str:
+        """What happened to it; empty where who did it says so: “Edited”."""
+        first = self.captures[0]
+        is_said = self.kind == "changed" and first.source in ("tool", "revert") and not first.others
+        return "" if is_said else self.kind_text
+
+    @property
     def folder_and_name(self) -> tuple[str, str]:
         """The folder of its path (empty: none) and its name, as they are shown."""
         folder, _, name = escape_hidden_name(self.path).rpartition("/")
@@ -306,7 +320,11 @@ class FileRow(_Entry, frozen=True):
         return "\n".join(filter(None, lines))
 
     def note(self, now_ms: int) -> str:
-        kind = self.kind_text
+        """Return what happened to it, by whom and when; of what was taken back only that, and when."""
+        if self.status == "reverted":
+            time = format_relative_time(self.reverted_ms, now_ms, with_time=True) if self.reverted_ms else ""
+            return dotted((self.status_text, time))
+        kind = self._own_kind_text
         if self.moved_from and self.kind != "same":
             kind = tr("moved from {path}", path=escape_hidden_name(self.moved_from))
         parts = (
@@ -320,7 +338,7 @@ class FileRow(_Entry, frozen=True):
     def accessible_text(self, counts: LineCounts | None, place: str) -> str:
         parts = (
             self.name,
-            self.kind_text,
+            self._own_kind_text,
             counts.accessible_text if counts is not None else "",
             "" if self.is_one_capture else makers_text(self.captures),
             place,
@@ -549,8 +567,21 @@ def visible_changes(capture: RecordedChanges) -> list[FileChange]:
     ]
 
 
+RevertTimes: TypeAlias = Mapping[tuple[str, str], int]
+"""When what a capture did to a path was taken back last, in milliseconds since 1970."""
+
+
+def _revert_times(changes: SessionChanges) -> RevertTimes:
+    return {
+        (taken_back, change.path): capture.at_ms
+        for capture in changes.captures
+        for taken_back in capture.reverts
+        for change in capture.changes
+    }
+
+
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
-    files = {file.path: file for file in changes.files}
+    files, times = {file.path: file for file in changes.files}, _revert_times(changes)
     turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
     for number, capture in enumerate(changes.captures, 1):
         own = (0, f"turn:{capture.turn}")
@@ -560,7 +591,7 @@ def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
     groups = []
     for (_, _, key), captures in sorted(turns.items(), reverse=True):
         rows = [
-            _capture_row(capture, change, files.get(change.path))
+            _capture_row(capture, change, files.get(change.path), times)
             for capture in captures
             for change in visible_changes(capture)
         ]
@@ -597,7 +628,7 @@ def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
     earlier = {path: paths for path, paths in earlier.items() if all(claims[place] == 1 for place in paths)}
     implied.update(path for paths in earlier.values() for path in paths)
     order = {capture.capture_id: at for at, capture in enumerate(changes.captures)}
-    groups = []
+    groups, times = [], _revert_times(changes)
     for path in sorted(files.keys() - implied):
         places = (path, *earlier.get(path, ()))
         captures = [
@@ -607,7 +638,7 @@ def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
             if place == path or change.after is not None
         ]
         captures.sort(key=lambda pair: order[pair[0].capture_id])
-        groups.append(_file_group(files[path], captures, files[places[-1]]))
+        groups.append(_file_group(files[path], captures, files[places[-1]], times))
     return groups
 
 
@@ -629,7 +660,10 @@ def _earlier_paths(
 
 
 def _file_group(
-    file: FileSummary, changes: Sequence[tuple[RecordedChanges, FileChange]], origin: FileSummary
+    file: FileSummary,
+    changes: Sequence[tuple[RecordedChanges, FileChange]],
+    origin: FileSummary,
+    times: RevertTimes,
 ) -> ChangeGroup:
     """Return what was done to a file; `origin` is what it was before, by another name if it was moved."""
     captures = tuple({capture.capture_id: capture for capture, _ in changes}.values())
@@ -647,13 +681,19 @@ def _file_group(
         file.is_covered and origin.is_covered,
         any(change.shared for _, change in changes),
         present=file.after,
+        reverted_ms=max(times.get((capture.capture_id, change.path), 0) for capture, change in changes),
     )
-    rows = [_capture_row(capture, change, file, is_one_capture=True) for capture, change in changes]
+    rows = [_capture_row(capture, change, file, times, is_one_capture=True) for capture, change in changes]
     return ChangeGroup(head.key, captures, _with_alike(rows), head)
 
 
 def _capture_row(
-    capture: RecordedChanges, change: FileChange, file: FileSummary | None, *, is_one_capture: bool = False
+    capture: RecordedChanges,
+    change: FileChange,
+    file: FileSummary | None,
+    times: RevertTimes,
+    *,
+    is_one_capture: bool = False,
 ) -> FileRow:
     return FileRow(
         f"step:{capture.capture_id}:{change.path}",
@@ -672,6 +712,7 @@ def _capture_row(
         change.shared,
         is_one_capture,
         file.after if file is not None else None,
+        reverted_ms=times.get((capture.capture_id, change.path), 0),
     )
 
 

@@ -46,7 +46,6 @@ from helix_desktop.ui.changes.change_groups import (
     counts_texts,
     file_of,
     files_text,
-    makers_text,
     when_text,
     who_text,
 )
@@ -271,7 +270,8 @@ class ChangeListView(ChoiceList[Entry]):
         if isinstance(row, ChangeGroup):
             if row.head is None:
                 words = Text(row.title, 12, weight=600, grow=True, shrink=True)
-                return Row([words, *_state(row), Text(row.files_text, 11, "faint")], _GAP)
+                state = [] if self._is_unfolded(row) else _state(row)  # else its files say it
+                return Row([words, *state, Text(row.files_text, 11, "faint")], _GAP)
             row = row.head
         when = Text(when_text(row.last, self._clock()), 11, "faint")
         if row.is_one_capture:
@@ -284,7 +284,7 @@ class ChangeListView(ChoiceList[Entry]):
         middle = Qt.TextElideMode.ElideMiddle
         where = Text(folder, 12, "faint", elide=middle, grow=True, shrink=True)
         top = Row([Text(name, weight=500, shrink=not folder), where, *self._counts(row)], _GAP)
-        made = dotted((makers_text(row.captures) or row.kind_text, self._place_of(row)))
+        made = dotted((row.made_text, self._place_of(row)))
         who = Text(made, 12, "muted", grow=True, shrink=True)
         low = Row([who, *_marks(row), when], _GAP)
         return Row([Icon(icon, color, _ICON), Column([top, low], grow=True, shrink=True)], _GAP + 2)
@@ -660,7 +660,8 @@ class ChangeDetail(QWidget):
         file = entry.file
         self._note.set_text(entry.note(self._clock()))
         self.show_turn_lines(None)  # a diff has its own
-        self._status.setVisible(entry.status != "open")
+        is_in_note = file is not None and entry.status == "reverted"
+        self._status.setVisible(entry.status != "open" and not is_in_note)
         self._status.set_text(entry.status_text, STATUSES[entry.status][1])
         self.accept.setEnabled(entry.status == "open")
         self.accept.setVisible(entry.can_accept)

@@ -151,6 +151,20 @@ def test_turns_stand_newest_first_with_their_files_in_order(page: ChangesPage) -
     assert rows[-1] == "build/cache.bin"
 
 
+def test_a_revert_is_said_once_in_its_rows_and_dated_in_what_it_took_back(page: ChangesPage) -> None:
+    """Its files say what became of them: that they are of the revert, the heading says."""
+    grouped = page.state.grouped
+    assert grouped is not None
+    revert = next(group for group in grouped.by_turn if group.is_revert)
+    (row,) = revert.rows
+    taken_back = [
+        row for group in grouped.by_turn for row in group.rows if row.last.capture_id in revert.first.reverts
+    ]
+    assert [one.note(NOW_MS).partition(" · ")[0] for one in taken_back] == ["Reverted"]
+    assert [one.reverted_ms for one in taken_back] == [revert.first.at_ms]
+    assert (row.made_text, row.note(NOW_MS).partition(" · ")[0]) == ("deleted", "deleted")
+
+
 def test_a_double_click_on_revert_does_not_redo(page: ChangesPage) -> None:
     """Redo comes there with the first click."""
     with performed(page) as intents:
@@ -288,7 +302,7 @@ def test_a_change_that_was_found_after_a_crash_says_when_it_was_found(page: Chan
     page.set_state(replace(samples.changes_state(), grouped=grouped))
     page.list.select(f"step:{found.capture_id}:{found.changes[0].path}")
     notes = [line.text for line in page.detail.findChildren(TextLine)]
-    assert any(text.startswith("changed · Edited · found 45 min ago") for text in notes)
+    assert any(text.startswith("Edited · found 45 min ago") for text in notes)
     assert "found at the next start" in str(page.list.currentIndex().data(Qt.ItemDataRole.ToolTipRole))
 
 
@@ -398,10 +412,14 @@ def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesP
     detail.show_diff(row, one)
     assert _hunk_heads(page) == [], "the file's button reverts its only part"
     stands = detail.diff.text.viewport().grab().toImage()
-    reverted, places = replace(row, status="reverted"), (detail.revert.y(), detail.body.y())
+    places = detail.revert.y(), detail.body.y()
+    reverted = replace(row, status="reverted", reverted_ms=NOW_MS - 120_000)
     detail.show_entry(reverted)
     QCoreApplication.sendPostedEvents()
-    assert [pill.text() for pill in detail.findChildren(Pill) if pill.isVisible()] == ["Reverted"]
+    said = [line.text for line in detail.findChildren(TextLine) if line.isVisible()]
+    assert [words for words in said if "Edited" in words or "changed" in words] == []
+    assert any(words.startswith("Reverted · 2 min ago") for words in said)
+    assert not any(pill.isVisible() for pill in detail.findChildren(Pill)), "it is said once"
     assert (detail.revert.y(), detail.body.y()) == places, "nothing moves under the mouse"
     assert not detail.has_diff, "it is shown anew, without a revert of its parts"
     detail.show_diff(reverted, one)
