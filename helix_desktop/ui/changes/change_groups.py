@@ -284,7 +284,10 @@ class FileRow(_Entry, frozen=True):
     @property
     def made_text(self) -> str:
         """Who changed it; of a revert, whose heading says so, what it did to the file."""
-        return ("" if self.is_revert else makers_text(self.captures)) or self.kind_text
+        if self.is_revert:
+            is_restored = self.kind == "changed" and not self.last.is_redo
+            return tr("restored") if is_restored else self.kind_text
+        return makers_text(self.captures) or self.kind_text
 
     @property
     def _own_kind_text(self) -> str:

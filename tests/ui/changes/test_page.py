@@ -163,6 +163,7 @@ def test_a_revert_is_said_once_in_its_rows_and_dated_in_what_it_took_back(page: 
     assert [one.note(NOW_MS).partition(" · ")[0] for one in taken_back] == ["Reverted"]
     assert [one.reverted_ms for one in taken_back] == [revert.first.at_ms]
     assert (row.made_text, row.note(NOW_MS).partition(" · ")[0]) == ("deleted", "deleted")
+    assert replace(row, kind="changed").made_text == "restored"
 
 
 def test_a_double_click_on_revert_does_not_redo(page: ChangesPage) -> None:
