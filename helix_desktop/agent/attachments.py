@@ -73,15 +73,24 @@ def with_mentioned(
     return tuple(result)
 
 
-async def with_repeats_named(
+async def attachments_as_sent(
     attachments: Sequence[Attachment], transcript: Transcript, counter: TokenCounter
 ) -> tuple[Attachment, ...]:
-    """Return the attachments of a message; those that stand whole in the window now are only named again."""
+    """Return the attachments of a message; those that stand whole in the window now are only named again.
+
+    A recalled text of a file says that the file was edited since.
+    """
     standing, result = transcript.window.whole_attachments(), list[Attachment]()
     for given in attachments:
         whole = given
         if given.again:  # its message is sent again, maybe where the other one is not
             whole = replace(given, again=False, tokens=given.full_tokens, full_tokens=0)
+        changed_by = transcript.stale_digests.get(given.digest, 0) if given.kind == "cached" else 0
+        if changed_by != given.changed_by:
+            changed = replace(whole, changed_by=changed_by)
+            headings = [attachment_text(replace(each, text="")) for each in (whole, changed)]
+            before, after = await counter.count(headings)
+            whole = replace(changed, tokens=whole.tokens + after - before)
         named = replace(whole, again=True, full_tokens=whole.tokens)
         if whole.is_whole and whole.digest in standing:
             (tokens,) = await counter.count([attachment_text(named)])

@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 
 import msgspec
 
-from helix_desktop.agent.attachments import with_repeats_named
+from helix_desktop.agent.attachments import attachments_as_sent
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.change_recorder import ChangeRecorder
 from helix_desktop.agent.compaction.context_compaction import ContextCompaction
@@ -424,7 +424,7 @@ class TurnEngine:
             counts = await self._session.counter.count([note, *uncounted] if note else uncounted)
             tokens = sum(counts, message.tokens or 0)
             titled = _first_title(self._session.transcript, message)
-            attachments = await self._with_repeats_named(message.attachments)
+            attachments = await self._attachments_as_sent(message.attachments)
             event = UserSpoke(
                 message.text, tokens, attachments, message.queued_seq, mode, note, prompt=message.prompt
             )
@@ -444,8 +444,8 @@ class TurnEngine:
         of_reverts = await self._changes.reverts_note({update.path for update in updates if update.text})
         return "\n".join(filter(None, (of_mode, of_reverts, files_note(changed, updates))))
 
-    async def _with_repeats_named(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
-        return await with_repeats_named(attachments, self._session.transcript, self._session.counter)
+    async def _attachments_as_sent(self, attachments: Sequence[Attachment]) -> tuple[Attachment, ...]:
+        return await attachments_as_sent(attachments, self._session.transcript, self._session.counter)
 
     async def _restart(self, start: TurnStart) -> None:
         try:
@@ -510,7 +510,7 @@ class TurnEngine:
         note_tokens, *counts = await self._session.counter.count(
             [note, *(message.text for _, message in queued)]
         )
-        attachments = [await self._with_repeats_named(message.attachments) for _, message in queued]
+        attachments = [await self._attachments_as_sent(message.attachments) for _, message in queued]
 
         def decide() -> list[UserSpoke]:
             still_queued = (

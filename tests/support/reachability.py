@@ -16,12 +16,20 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.messages import Message, ModelRequest
 from tests.support.session_simulator import SessionSimulator
 
 _HANDLE_PATTERN = re.compile(r'recall_cached_content\(\\?"([0-9a-f]{8,64})\\?"\)')
 _DIGEST_LINE = re.compile(r"([0-9a-f]{64}) ")
 _SPEAKER_LINE = re.compile(r"e(\d+) (user:|agent:|call) ")
+
+
+_EDITED_LABEL = re.compile(r"\[File as it was \(edited since, e\d+\)\]\n")
+
+
+def without_edited_label(message: Message) -> Message:
+    """Return a message without the line that says that a file was edited before its text was brought back."""
+    return msgspec.structs.replace(message, text=_EDITED_LABEL.sub("", message.text))
 
 
 class IndexEntry(msgspec.Struct):
@@ -167,7 +175,7 @@ def _full_digests(window: Window) -> set[str]:
     )
     digests |= {image.digest for message in window.request.messages for image in message.images}
     answers = {item.seq for item in window.entries if isinstance(item, LogItem)}
-    for message in window.request.messages:
+    for message in map(without_edited_label, window.request.messages):
         pinned = message.text.partition("\n")[2] if message.text.startswith("[Pinned output") else ""
         for text in {message.text if message.role == "tool" else "", pinned} - {""}:
             digests.add(digest_of(text.encode("utf-8", "surrogatepass")))

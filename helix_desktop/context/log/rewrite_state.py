@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from helix_desktop.domain.events.rewrite import (
@@ -51,6 +51,8 @@ class RewriteState:
         self.excluded: dict[int, Excluded] = {}  # by each of its targets
         self.excluded_texts: dict[int, Excluded] = {}  # of the opening, by their parts
         self.anchors: dict[int, SweepMade] = {}  # sweeps whose anchors stand below an output, by its seq
+        # What the user brought back, with the event that had changed its file by then; 0: none had.
+        self.changes_when_restored: dict[int, int] = {}
 
     def fork(self) -> RewriteState:
         copied = RewriteState()
@@ -65,6 +67,7 @@ class RewriteState:
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
         copied.excluded, copied.excluded_texts = self.excluded, self.excluded_texts  # never changed in place
+        copied.changes_when_restored = dict(self.changes_when_restored)
         return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:
@@ -135,6 +138,26 @@ class RewriteState:
         self.sweep_exempt = frozenset((released | forms.keys()) - swept)
         self.chosen_forms = forms
         self.excluded = {target: event for target, event in excluded.items() if target not in self.pinned}
+
+    def brought_back(self, rewrite: RewriteEvent) -> Sequence[int]:
+        """Return the messages that a rewrite by the user, which is not applied yet, brings back."""
+        match rewrite:
+            case Pinned(target=target) if target in self.swept:
+                return (target,)
+            case FormChosen(target=target, form="full"):
+                return (target,)
+            case Undone(target=target, refused=False):
+                sweeps = (self.by_seq.get(seq) for seq in (target, self.attached_to(target)))
+                return [seq for sweep in sweeps if isinstance(sweep, SweepMade) for seq in sweep.swept]
+        return ()
+
+    def edited_since(self, seq: int) -> int:
+        """Return the event that had changed a file when the user brought its text back, 0 for none.
+
+        A later one stands in the window itself, and must not change what was sent before it.
+        """
+        changed_by = self.changes_when_restored.get(seq, 0)
+        return changed_by if changed_by and (seq in self.restored or seq in self.pinned) else 0
 
     @property
     def undone_by_user(self) -> list[Undoable]:

@@ -71,6 +71,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.skills import listed_folders
 from helix_desktop.domain.store import ListPlace
@@ -333,6 +334,8 @@ class Transcript:
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
         restored = self.restored
+        for seq in self.rewrites.brought_back(rewrite):
+            self.rewrites.changes_when_restored[seq] = self._change_of_file(seq)
         self.window.apply(recorded, rewrite)
         gone = restored - self.restored if restored else restored
         match rewrite:
@@ -350,6 +353,16 @@ class Transcript:
                 self.last_compaction_at_ms = recorded.at
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])
+
+    def _change_of_file(self, seq: int) -> int:
+        """Return the event that changed the file whose text an output holds; 0: none did, or no text."""
+        item = self.messages.item(seq)
+        if item is None or not isinstance(item.event, ToolAnswered) or not item.event.size:
+            return 0
+        output = item.event
+        is_text = output.recalled or tool_kind(output.name) in ("read", "command")  # not a list that is alike
+        changed_by = self.stale_digests.get(output.recalled or output.digest, 0) if is_text else 0
+        return changed_by if changed_by > seq else 0
 
     @property
     def restored(self) -> set[int]:

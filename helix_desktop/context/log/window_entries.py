@@ -28,6 +28,7 @@ from helix_desktop.domain.image import Image
 
 PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
 OBSERVATIONS_LABEL_TOKENS = 101  # tokens of the line above the observations
+EDITED_LABEL_TOKENS = 12  # tokens of the line above a file's text that was edited before it was brought back
 _after, _step, _cumulative_tokens = map(attrgetter, ("after", "step", "cumulative_tokens"))
 
 
@@ -340,9 +341,10 @@ class WindowEntries:
         if seq in rewrites.swept or seq in rewrites.excluded:
             return 0
         chosen_form = rewrites.chosen_forms.get(seq)
+        label_tokens = EDITED_LABEL_TOKENS if rewrites.edited_since(seq) else 0
         if chosen_form is not None and isinstance(item.event, ToolAnswered):
-            return chosen_form.tokens - item.event.marker_tokens
-        return item.saving
+            return chosen_form.tokens - item.event.marker_tokens + label_tokens
+        return item.saving + label_tokens
 
     def images_of(self, item: LogItem) -> tuple[Image, ...]:
         """Return the images sent with a message: none if it is swept, excluded or in another form."""
@@ -360,9 +362,10 @@ class WindowEntries:
             return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
         if seq in rewrites.swept:
             return item.tokens - item.saving + self._anchor_tokens(seq)
+        label_tokens = EDITED_LABEL_TOKENS if rewrites.edited_since(seq) else 0
         if rewrites.chosen_forms and (chosen_form := rewrites.chosen_forms.get(seq)):
-            return chosen_form.tokens + FRAMING_TOKENS
-        return item.tokens
+            return chosen_form.tokens + FRAMING_TOKENS + label_tokens
+        return item.tokens + label_tokens
 
     def _anchor_tokens(self, seq: int) -> int:
         sweep = self._rewrites.anchors.get(seq)

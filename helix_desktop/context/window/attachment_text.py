@@ -24,7 +24,8 @@ def _attachment_heading(attachment: Attachment) -> str:
     match attachment.kind:
         case "cached":
             stored = f", stored {utc_minute(attachment.stored)} UTC" if attachment.stored else ""
-            return f"Recalled from the cache: {attachment.label}{stored}"
+            edited = f" (edited since, e{attachment.changed_by})" if attachment.changed_by else ""
+            return f"Recalled from the cache: {attachment.label}{stored}{edited}"
         case "file":
             return f"Attached file {name}, {_lines(attachment)}"
         case "pdf":

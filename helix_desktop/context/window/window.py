@@ -173,7 +173,8 @@ def entry_state(
     if isinstance(entry, LogItem):
         rewrites, seq = transcript.rewrites, entry.seq
         forms = rewrites.chosen_forms.get(seq), rewrites.excluded.get(seq)
-        return seq in rewrites.swept, *forms, rewrites.anchors.get(seq), info.images
+        labels = rewrites.anchors.get(seq), rewrites.edited_since(seq)
+        return seq in rewrites.swept, *forms, *labels, info.images
     events = tuple(cover.event for cover in entry.covers)
     excluded = tuple(transcript.rewrites.excluded.get(cover.seq) for cover in entry.covers)
     if isinstance(entry.event, FoldMade):
@@ -351,8 +352,8 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
             calls = _swept_calls(response) if entry.seq in transcript.window.swept else response.calls
             return Message("assistant", response.text, calls, verbatim=response.verbatim)
         case ToolAnswered() as output:
-            text = output_text(entry, output, transcript)
-            text, images = text if text.strip() else NO_OUTPUT, transcript.window.images_of(entry)
+            text, images = output_text(entry, output, transcript), transcript.window.images_of(entry)
+            text = _edited_label(entry, transcript) + (text if text.strip() else NO_OUTPUT)
             return Message("tool", text, call_id=output.call_id, name=output.name, images=images)
 
 
@@ -386,11 +387,18 @@ def output_text(item: LogItem, output: ToolAnswered, transcript: Transcript) -> 
     return chosen_form.text if chosen_form else output.text
 
 
+def _edited_label(item: LogItem, transcript: Transcript) -> str:
+    """Return the line above a file's text that was edited before the user brought it back, or nothing."""
+    changed_by = transcript.rewrites.edited_since(item.seq)
+    return f"[File as it was (edited since, e{changed_by})]\n" if changed_by else ""
+
+
 def _pinned_text(item: LogItem, transcript: Transcript) -> str:
     output = item.event
     assert isinstance(output, ToolAnswered)  # only outputs are pinned
     about = " ".join(f"{output.name} {output.target[:60]}".split())
-    return f"[Pinned output, for reference: {about}]\n{output_text(item, output, transcript)}"
+    text = _edited_label(item, transcript) + output_text(item, output, transcript)
+    return f"[Pinned output, for reference: {about}]\n{text}"
 
 
 def _swept_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:

@@ -43,7 +43,7 @@ class Attachment(msgspec.Struct, frozen=True):
     text whole; `full_tokens` counts that then. With `words` it holds the lines in which these stand. `path`
     is a file of the workspace, as it was in `version`; empty for what comes from elsewhere. `pages` are those
     of a PDF that were read. `stored` is when a cached content was stored first, in milliseconds since 1970; 0
-    in older logs.
+    in older logs. `changed_by` is the event that changed its file since; 0: none was known.
     """
 
     digest: str
@@ -66,6 +66,7 @@ class Attachment(msgspec.Struct, frozen=True):
     again: bool = False
     stored: int = 0
     words: str = ""
+    changed_by: int = 0
 
     @property
     def is_whole(self) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.attachments import with_repeats_named
+from helix_desktop.agent.attachments import attachments_as_sent
 from helix_desktop.agent.message_queue import MessageTooLarge
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -19,6 +19,7 @@ from helix_desktop.agent.session import (
 from helix_desktop.agent.tool_calls.runner import WITHHELD
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
+from helix_desktop.context.window.attachment_text import attachment_text
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,
@@ -44,6 +45,7 @@ from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore, begin_with
+from tests.support.call_log import CallLog
 from tests.support.scripted_model import (
     HALF_REPLY_THEN_RETRY,
     ScriptedModel,
@@ -402,7 +404,24 @@ async def test_what_was_attached_before_is_named_only_while_it_stands_there() ->
     assert events[-1].attachments[0].tokens < skill.tokens
     await rig.assert_consistent()
     (again,) = events[-1].attachments
-    assert await with_repeats_named([again], Transcript(), WordCounter()) == (skill,)
+    assert await attachments_as_sent([again], Transcript(), WordCounter()) == (skill,)
+
+
+async def test_a_recalled_text_of_a_file_that_was_edited_since_says_so() -> None:
+    """As the history is when the message is sent, and again when that is sent elsewhere."""
+    log, text = CallLog(), "x = 1"
+    log.call("read_file", text, path="a.py")
+    recalled = Attachment(digest_of(text.encode()), "read_file a.py", text, 3, len(text))
+    assert await attachments_as_sent([recalled], log.transcript, WordCounter()) == (recalled,)
+    edit = log.call("edit_file", path="a.py", old_text="1", new_text="2")
+    (sent,) = await attachments_as_sent([recalled], log.transcript, WordCounter())
+    heading = f"[Recalled from the cache: read_file a.py (edited since, e{edit})]"
+    assert (attachment_text(sent), sent.tokens) == (f"{heading}\n{text}", recalled.tokens + 3)
+    assert await attachments_as_sent([sent], log.transcript, WordCounter()) == (sent,)
+    assert await attachments_as_sent([sent], Transcript(), WordCounter()) == (recalled,)
+    log.add(UserSpoke("Look.", 1, (sent,)))
+    (again,) = await attachments_as_sent([recalled], log.transcript, WordCounter())
+    assert f"(edited since, e{edit})" in attachment_text(again)
 
 
 async def test_only_an_interrupted_turn_can_be_retried() -> None:

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_entries import EDITED_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
 from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import caching, compaction_due, sweep_plans
@@ -56,7 +57,12 @@ from tests.support.histories import (
     policies,
 )
 from tests.support.message_linter import lint, lint_alternating, lint_items
-from tests.support.reachability import index_digests, parse_index_entry, unreachable_content
+from tests.support.reachability import (
+    index_digests,
+    parse_index_entry,
+    unreachable_content,
+    without_edited_label,
+)
 
 MORE_EXAMPLES = settings(max_examples=2 * settings().max_examples)  # one test has many properties
 RECALLED_STEPS = 3  # model calls that recalled content stays for
@@ -393,10 +399,12 @@ def check_the_estimate_counts_what_is_sent(simulator: SessionSimulator) -> None:
         window.entries, window.entry_tokens, window.request.messages[1:], strict=True
     ):
         if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
-            expected = len(message.text) // 4 + 1 + FRAMING_TOKENS
+            text = without_edited_label(message).text
+            label_tokens = EDITED_LABEL_TOKENS if text != message.text else 0
+            expected = len(text) // 4 + 1 + FRAMING_TOKENS + label_tokens
             expected += sum(image.tokens for image in message.images)
             roundings = 1 + (f"\n{SWEEP_TITLE}" in message.text)  # a marker and the anchors below count alone
-            assert tokens - expected in range(roundings) or message.text == NO_OUTPUT
+            assert tokens - expected in range(roundings) or text == NO_OUTPUT
         if isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke):
             min_tokens = sum(image.tokens for image in message.images)
             assert min_tokens < tokens <= min_tokens + len(message.text) // 4 + 3 + FRAMING_TOKENS

@@ -21,9 +21,10 @@ from helix_desktop.context.log.undo_targets import (
     last_change,
     seqs_to_undo,
 )
+from helix_desktop.context.log.window_entries import EDITED_LABEL_TOKENS
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.request_validation import problems
-from helix_desktop.context.window.window import project
+from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -48,11 +49,13 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import ChangesRecorded, SessionBranched
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.file_history.changes import ChangeSource
-from helix_desktop.domain.messages import ModelRequest, ToolCall
+from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
 from helix_desktop.domain.slash_command import PromptSource
 from tests.support import session_rewrites
+from tests.support.call_log import CallLog
 from tests.support.histories import (
     DEFAULT_ACTIONS,
+    MODEL,
     SWEEP_AND_HANDOVER_ACTIONS,
     SessionSimulator,
     build_history,
@@ -60,11 +63,20 @@ from tests.support.histories import (
     histories,
 )
 from tests.support.message_linter import lint
-from tests.support.reachability import unreachable_content
+from tests.support.reachability import unreachable_content, without_edited_label
 
 
 def raw(request: ModelRequest) -> list[bytes]:
     return [msgspec.json.encode(message) for message in request.messages]
+
+
+def unlabeled(request: ModelRequest) -> list[Message]:
+    """Return the messages without what only says that a file was edited before its text was back."""
+    return [without_edited_label(message) for message in request.messages]
+
+
+def labeled(request: ModelRequest) -> int:
+    return sum(without_edited_label(message) != message for message in request.messages)
 
 
 def rewrite(simulator: SessionSimulator, kind: type[Undoable], choice: int) -> int:
@@ -105,8 +117,10 @@ def check_undo(simulator: SessionSimulator, kind: type[Undoable], choice: int) -
     undone = [seq for seq in reversed(created) if simulator.transcript.can_undo(seq)]
     for seq in undone:
         simulator.record(Undone(seq))
-    assert raw(simulator.window().request) == raw(before.request)
-    assert simulator.window().estimate == before.estimate
+    restored = simulator.window()
+    labels = labeled(restored.request) - labeled(before.request)
+    assert unlabeled(restored.request) == unlabeled(before.request)
+    assert restored.estimate == before.estimate + labels * EDITED_LABEL_TOKENS
     assert unreachable_content(simulator) == []
     for seq in reversed(undone):
         simulator.record(Redone(seq))
@@ -181,7 +195,8 @@ def check_undoing_everything_gives_the_plain_history(simulator: SessionSimulator
         pass
     plain = [recorded for recorded in simulator.log if not isinstance(recorded.event, RewriteEvent)]
     bare = Transcript(renumbered(plain))
-    assert raw(project(bare, simulator.policy, simulator.frame).request) == raw(simulator.window().request)
+    expected = project(bare, simulator.policy, simulator.frame).request.messages
+    assert unlabeled(simulator.window().request) == list(expected)
     assert simulator.transcript.window.covers == ()
     assert not simulator.transcript.window.swept
 
@@ -423,6 +438,36 @@ def test_a_turn_of_a_command_has_the_words_that_were_typed() -> None:
     ]
     (capture,) = logged_changes("s", log).captures
     assert capture.changes.turn_title == "/release of Monday"
+
+
+def shown(log: CallLog, seq: int) -> str:
+    """Return the text of an output as it is sent."""
+    window = project(log.transcript, PROFILES["balanced"], PromptFrame(MODEL, "You are an agent."))
+    messages = zip(window.entries, window.request.messages[1:], strict=True)
+    return next(message.text for entry, message in messages if entry.seq == seq)
+
+
+def test_a_file_edited_before_its_text_was_brought_back_is_sent_with_a_word_of_that() -> None:
+    """By an undo, a form or a pin of the user; an edit behind it stands below, and changes nothing above."""
+    log = CallLog()
+    read = log.call("read_file", "x = 1", path="a.py")
+    other = log.call("read_file", "y = 1", path="b.py")
+    edit = log.call("edit_file", path="a.py", old_text="1", new_text="2")
+    assert (shown(log, read), shown(log, other)) == ("x = 1", "y = 1")
+    sweep = log.add(SweepMade((read, other), 2, SweepReason.MANUAL))
+    log.add(Undone(sweep, refused=True))
+    assert shown(log, read) == "x = 1", "no user brought it back"
+    log.add(Redone(sweep))
+    log.add(Undone(sweep))
+    label = f"[File as it was (edited since, e{edit})]\nx = 1"
+    assert (shown(log, read), shown(log, other)) == (label, "y = 1")
+    edit_of_other = log.call("edit_file", path="b.py", old_text="1", new_text="2")
+    assert (shown(log, read), shown(log, other)) == (label, "y = 1")
+    log.add(SweepMade((read, other), 2, SweepReason.MANUAL))
+    log.add(FormChosen(other, "full", "y = 1", 2))
+    log.add(Pinned(read))
+    label_of_other = f"[File as it was (edited since, e{edit_of_other})]\ny = 1"
+    assert (shown(log, read), shown(log, other)) == (label, label_of_other)
 
 
 @given(histories((*DEFAULT_ACTIONS, "exclude", "pin", "undo", "undo")))
