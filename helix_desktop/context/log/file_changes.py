@@ -93,6 +93,11 @@ class RevertedFiles:
         """Return the newest revert of each file that no redo followed."""
         return self._newest
 
+    def is_reverted(self, capture: str) -> bool:
+        """Return True if nothing that the agent changed in a capture still stands."""
+        paths = self._paths(capture)
+        return bool(paths) and not any(capture in self._standing[path] for path in paths)
+
     def fork(self) -> RevertedFiles:
         copy = RevertedFiles()
         for event in self._events.values():

@@ -37,6 +37,7 @@ from helix_desktop.ui.kit.boxes import (
     face,
     push_button,
 )
+from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_files_text, changed_lines_text, line_counts_texts
 from helix_desktop.words.translation import Translator
 
@@ -176,6 +177,7 @@ class ChangedFiles:
     ) -> None:
         self._changes, self._content = changes, row.changed_files
         self._is_of_command = bool(row.command)
+        self._state = tr("Reverted", "what a call changed") if row.is_reverted else ""
         is_open, words = "changes" in expanded, self._words()
         verb = tr("Show changes of {call}", call=call)
         if is_open:
@@ -196,9 +198,10 @@ class ChangedFiles:
         files = changed_files_text(changes.files, changes.first_path)
         added, removed = changes.added_lines, changes.removed_lines
         lines = changed_lines_text(added, removed, changes.binary, changes.files)
+        words = tr("Changed: {files}, {lines}", files=files, lines=lines)
         if not lines:
-            return tr("Changed: {files}", files=files)
-        return tr("Changed: {files}, {lines}", files=files, lines=lines)
+            words = tr("Changed: {files}", files=files)
+        return dotted((words, self._state))
 
     def _blocks(self, shows_all: bool, tools: ItemTools) -> tuple[list[FileBlock], int]:
         blocks, content = list[FileBlock](), self._content
@@ -244,6 +247,8 @@ class ChangedFiles:
             elif changes.files == 1:
                 files = tr("no lines", "of a file that changed otherwise, such as an empty one")
             figures.insert(0, (words or files, "muted"))
+        if self._state:
+            figures.append((f"\N{MIDDLE DOT} {self._state}", "muted"))
         return figures
 
 

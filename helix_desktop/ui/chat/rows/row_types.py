@@ -199,12 +199,12 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     """One tool call and, once it has one, its answer.
 
     `answer_seq` is the event of the answer; 0 if there is none, if its form is not chosen yet, or if it is an
-    excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large
-    arguments. `started` is the subagent that does it, `progress` how far that is. `changed_since` is the
-    event that changed the file which the output shows (0: none did); it `is_outdated` unless that was a later
-    call of this session, which the chat shows. `auto_run` is what the answer says, and what became of it
-    since. `removed_at_ms` says when the user removed the output as a secret (0: it was not removed).
-    `original`, `excerpt_content` and `changed_files` are read on demand.
+    excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large arguments.
+    `started` is the subagent that does it, `progress` how far that is. `changed_since` is the event that
+    changed the file which the output shows (0: none did); it `is_outdated` unless that was a later call of
+    this session, which the chat shows. What it changed `is_reverted`: nothing of it stands. `auto_run` is
+    what the answer says, and what became of it since. `removed_at_ms` says when the user removed the output
+    as a secret (0: it was not removed). `original`, `excerpt_content` and `changed_files` are read on demand.
     """
 
     key: RowKey
@@ -224,6 +224,7 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     is_outdated: bool = False
     excerpt_content: ExcerptContent | None = None
     changes: ChangesRecorded | None = None
+    is_reverted: bool = False
     auto_run: tuple[AutoRunChange, ...] = ()
     changed_files: ChangedFilesContent | None = None
     removed_at_ms: int = 0  # since 1970

@@ -542,8 +542,8 @@ class ChatRows(ToolRows):
                 return self._change_call(output.call_id, **outcome_fields(output))
             case ChangesRecorded() as changes:
                 has_card = changes.call_id in self.key_by_call
-                card = self._change_call(changes.call_id, changes=changes)
-                return [*card, self._changes_row(seq, changes, transcript, has_card=has_card)]
+                cards = self._on_changes(changes, transcript)
+                return [*cards, self._changes_row(seq, changes, transcript, has_card=has_card)]
             case TurnEnded() | TurnRetried() as event:
                 self._speaker = None
                 return self.ends.on_turn_event(recorded, event, is_subagent=bool(transcript.parent))

@@ -16,6 +16,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates, is_repeated, sent_outputs
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event
+from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_file_rows import ChangedFilesContent
@@ -50,6 +51,7 @@ class ToolRows:
     def __init__(self) -> None:
         self.rows: dict[RowKey, Row] = {}
         self.key_by_call: dict[str, RowKey] = {}  # by call id
+        self._captures: dict[RowKey, str] = {}  # of calls that changed files
         self._keys_of_answers: list[RowKey] = []  # of calls that have one
         self._keys_by_digest: dict[str, list[RowKey]] = {}  # outputs, by content
         self._keys_by_source: dict[str, list[RowKey]] = {}  # the same, of a recall by what it recalled
@@ -96,6 +98,17 @@ class ToolRows:
         self._change(key, **outcome_fields(output), answer_seq=seq, auto_run=output.auto_run)
         self._update_badge(key, MessageStates(transcript), transcript)
         return [self.rows[key]]
+
+    def _on_changes(self, changes: ChangesRecorded, transcript: Transcript) -> list[Row]:
+        key = self.key_by_call.get(changes.call_id)
+        if key is not None:
+            self._captures[key] = changes.capture
+            return self._change(key, changes=changes)
+        if changes.source != "revert":
+            return []
+        is_reverted = transcript.reverted_files.is_reverted
+        states = ((key, is_reverted(capture)) for key, capture in self._captures.items())
+        return [row for key, state in states for row in self._change(key, is_reverted=state)]
 
     def on_subagent_progress(self, progress: SubagentProgress) -> list[Row]:
         row = self._row_of(progress.call_id)

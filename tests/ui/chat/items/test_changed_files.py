@@ -57,6 +57,18 @@ def test_a_card_reads_what_its_call_changed_when_it_is_opened(view: ChatView) ->
     assert "output" not in card_words(view)
 
 
+def test_a_card_says_quietly_that_its_changes_are_reverted(view: ChatView) -> None:
+    view.chat_viewport.model.reset([replace(CALL, is_reverted=True)])
+    area = shown_card(view).hit_area("open:changes")
+    assert area is not None
+    assert area.tip == "Changed: 2 files, +90 \N{MINUS SIGN}1 · Reverted"
+    wide = area.rect.width()
+    view.chat_viewport.model.reset([CALL])
+    area = shown_card(view).hit_area("open:changes")
+    assert area is not None
+    assert area.rect.width() < wide
+
+
 def test_words_behind_an_emoji_have_their_colors(view: ChatView) -> None:
     change = FileChange("a.py", None, FileState(digest="1"))
     content = changed_files_content([(change, diff_contents(None, 'x = "😀😀" + 1\n'.encode()))], 1)

@@ -26,6 +26,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import BranchKind, ChangesRecorded, FilesChanged, SessionStarted
+from helix_desktop.domain.file_history.changes import RevertScope
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall
@@ -164,6 +165,29 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
         ("Reverted turn 1: 2 files", (OpenChanges("c4"),)),
         ("Redid changes: 2 files", (OpenChanges("c5"),)),
     ]
+
+
+def test_a_card_says_that_what_its_call_changed_is_reverted_until_it_is_redone() -> None:
+    """Also when the log is read again; not if a part of it stands."""
+    log, reduction, transcript = CallLog(), ChatRows(), Transcript()
+    log.call("run_command", command="make a.py b.py")
+    log.add(ChangesRecorded("c1", "", "command", "c0", changed=2, paths=("a.py", "b.py")))
+
+    def is_reverted(capture: str, scope: RevertScope, reverts: str, *paths: str) -> bool:
+        log.add(ChangesRecorded(capture, "", "revert", reverts=(reverts,), scope=scope, paths=paths))
+        for recorded in log.events[len(seen) :]:
+            seen.append(recorded)
+            transcript.apply(recorded)
+            reduction.apply(recorded, transcript)
+        cards = [*reduction.rows.values(), *rows_from_log(log.events)[1]]
+        states = {row.is_reverted for row in cards if isinstance(row, ToolRow)}
+        assert len(states) == 1
+        return states.pop()
+
+    seen = list[RecordedEvent]()
+    assert not is_reverted("c2", "file", "c1", "a.py")
+    assert is_reverted("c3", "file", "c1", "b.py")
+    assert not is_reverted("c4", "redo", "c3", "b.py")
 
 
 STATUS = SubagentProgress("child", "waiting", 0, 0, 3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)
