@@ -407,8 +407,10 @@ class CellPainter:
         if fitted is None:
             if len(self._elided) > _MAX_CACHED_TEXTS:
                 self._elided.clear()
-            # Of a path the end says most.
-            elide = Qt.TextElideMode.ElideMiddle if style == "path" else Qt.TextElideMode.ElideRight
+            elide = Qt.TextElideMode.ElideRight
+            if style == "path":  # the name at its end says most; of a command both ends do
+                is_file = "/" in text and " " not in text
+                elide = Qt.TextElideMode.ElideLeft if is_file else Qt.TextElideMode.ElideMiddle
             fitted = self._elided[text, style, width] = self._styles[style][1].elidedText(text, elide, width)
         return fitted
 

@@ -123,6 +123,26 @@ async def test_the_name_comes_before_the_words_of_its_mark(qtbot: QtBot, scope: 
     assert "The file has changed since." in cell.data(_TIP)
 
 
+async def test_the_name_of_a_file_is_cut_at_its_folders(qtbot: QtBot, scope: TaskScope) -> None:
+    source = sample_cache(0)
+    first = replace(cache_row(7), tool="read_file", target="first/folder/of/many/sunrise_report.py")
+    other = replace(first, digest=cache_row(8).digest, target=first.target.replace("first", "other"))
+    source.all_rows[:] = first, other
+    pane = await open_outputs_page(qtbot, scope, source)
+    await wait_until(lambda: None not in (pane.model.entry(0), pane.model.entry(1)))
+    table, column = pane.table, COLUMN_INDEX["target"]
+    table.clearSelection()
+
+    def painted(row: int) -> QImage:
+        cell = table.visualRect(pane.model.index(row, column)).adjusted(0, 2, 0, -2)
+        return table.viewport().grab(cell).toImage()
+
+    table.setColumnWidth(column, 500)
+    assert painted(0) != painted(1)
+    table.setColumnWidth(column, 200)
+    assert painted(0) == painted(1), "what is left is the name"
+
+
 async def test_recall_keeps_its_verb_when_room_is_short(qtbot: QtBot, scope: TaskScope) -> None:
     """Its tokens alone, or an arrow alone, did not say what the main button does."""
     pane = await open_outputs_page(qtbot, scope, sample_cache(8))
