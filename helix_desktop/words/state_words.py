@@ -35,7 +35,7 @@ _COMPACTED = StateWords(
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it."), color="seg_turn"),
     "in_part": StateWords(
-        text("Partly in context"),
+        text("In context in part"),
         text("The model sees a part of it; the rest can be recalled."),
         color="seg_turn",
     ),

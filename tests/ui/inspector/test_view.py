@@ -175,7 +175,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert closed is not None
     assert closed.tokens_text == format_tokens(sum(row.tokens for row in rows[first:second]), in_column=True)
     assert closed.shown_states == ["2 cached"]
-    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 partly in context")
+    assert closed.tooltip.endswith("what changed\n2 cached\n1 pinned\n1 in context in part")
     assert "9 parts, Right opens them" in requests.row_model.index(first).data()
     place = requests.visualRect(requests.row_model.index(first)).center()
     with performed(pane) as intents:
@@ -245,7 +245,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
     assert states["full"][0] == states["fixed"][0] == ""
     assert states["summarized"][0] == ""
     assert {state[0] for state in states.values()} <= {
-        "", "Cached", "Compacted", "Left out", "Partly in context", "Pinned",
+        "", "Cached", "Compacted", "Left out", "In context in part", "Pinned",
     }  # fmt: skip
 
 
@@ -269,9 +269,9 @@ def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: I
 def test_the_tokens_of_an_output_say_how_much_of_it_is_sent() -> None:
     row = WindowRow(7, "output", "read_file a.py", 701, "preview", "", tool="read_file", whole=6_400)
     assert (row.tokens_text, row.shown_states) == ("701 of 6.4k", [])
-    assert row.state_text == "Partly in context", "for who hears it"
+    assert row.state_text == "In context in part", "for who hears it"
     uncounted = replace(row, whole=0)
-    assert (uncounted.tokens_text, uncounted.shown_states) == ("701", ["Partly in context"])
+    assert (uncounted.tokens_text, uncounted.shown_states) == ("701", ["In context in part"])
 
 
 def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:

@@ -93,7 +93,7 @@ def test_the_word_for_a_state_stands_in_one_file() -> None:
 
 _STEMS = {
     "In context": r"in (?:the )?context",
-    "Partly in context": "in part|preview|extract|[Ss]horten",
+    "In context in part": "in part|preview|extract|[Ss]horten",
     "Cached": "[Cc]ach",
     "Compacted": "[Cc]ompact",
     "Left out": "[Ll](?:ef|eave)",
