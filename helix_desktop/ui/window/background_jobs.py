@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
 
@@ -95,11 +95,15 @@ class BackgroundJobs:
     @property
     def card(self) -> RunningCard | None:
         """Return the handover or the observations under way; None while neither is."""
-        for progress in self._compactions.values():
-            if progress.phase != "idle":
-                title, estimate = running_text(progress), _estimate_of(progress)
-                return RunningCard(progress.phase, title, progress.text, estimate)
-        return None
+        progress = self.compaction
+        if progress is None or progress.phase == "idle":
+            return None
+        return RunningCard(progress.phase, running_text(progress), progress.text, _estimate_of(progress))
+
+    @property
+    def compaction(self) -> CompactionProgress | ObservationProgress | None:
+        """Return what a model writes, the handover before the observations; None while it writes nothing."""
+        return next((progress for progress in self._compactions.values() if progress.phase != "idle"), None)
 
     @property
     def _compactions(self) -> dict[Attempt, CompactionProgress | ObservationProgress]:
@@ -208,7 +212,7 @@ class SessionJobs(QObject):
         elif work.action is None:
             composer.show_work(work.text, tr("The agent chooses…"))
         else:
-            shorter = work.text.partition(" · ")[0], tr("Summarizing…")
+            shorter = _running_texts(jobs.compaction) if jobs.compaction is not None else ()
             composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)
 
     def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:
@@ -219,13 +223,14 @@ class SessionJobs(QObject):
             turns = compacted_turns(transcript, 0, checkpoint.handover.upto, checkpoint.handover.kept)
         else:
             return
+        short = tr("Summarized {turns}", turns=translate(turns)) if turns else tr("Summarized")
         if isinstance(event, ObservationsMade) and event.reflection:
             words = tr("Shortened the summaries of {turns}", turns=translate(turns))
         elif turns:
             words = tr("Summarized {turns}, to compact them later", turns=translate(turns))
         else:
             words = tr("Summarized older messages, to compact them later")
-        self._result = words, tr("Summarized")
+        self._result = words, short, tr("Summarized")
         self._result_timer.start()
 
     def _drop_result(self) -> None:
@@ -272,14 +277,21 @@ class SessionJobs(QObject):
 
 
 def running_text(progress: CompactionProgress | ObservationProgress) -> str:
+    return _running_texts(progress)[0]
+
+
+def _running_texts(progress: CompactionProgress | ObservationProgress) -> Sequence[str]:
+    """Return what runs, in fewer and fewer words."""
+    shortest = tr("Summarizing…")
     if not isinstance(progress, ObservationProgress):
-        return tr("Summarizing older messages")
+        return tr("Summarizing older messages"), shortest
     turns = translate(progress.turns)
-    if progress.is_for_later:
-        if turns:
-            return tr("Summarizing {turns}, to compact them later", turns=turns)
-        return tr("Summarizing older messages, to compact them later")
-    return tr("Summarizing {turns}", turns=turns) if turns else tr("Summarizing older messages")
+    short = tr("Summarizing {turns}", turns=turns) if turns else tr("Summarizing older messages")
+    if not progress.is_for_later:
+        return short, shortest
+    if turns:
+        return tr("Summarizing {turns}, to compact them later", turns=turns), short, shortest
+    return tr("Summarizing older messages, to compact them later"), short, shortest
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:
