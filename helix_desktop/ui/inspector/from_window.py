@@ -156,7 +156,7 @@ def inspector_state(
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        count_text=_count_text(gauge, sum(row.tokens for row in rows)),
+        provider_difference=_provider_difference(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
@@ -202,24 +202,10 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
     return tuple(rows)
 
 
-def _count_text(gauge: UsageGauge, counted: int) -> str:
-    """Return why the rows don't add up to the total; empty where they do, as rounded."""
+def _provider_difference(gauge: UsageGauge, counted: int) -> int:
+    """Return by how much the rows miss the total; 0 where they add up to it, as rounded."""
     more = gauge.used - counted
-    if abs(more) <= (_ROUNDED_TO if gauge.used >= _ROUNDED_FROM else 0):
-        return ""
-    total = ("" if gauge.is_reported else "≈ ") + format_tokens(gauge.used)
-    difference = format_tokens(abs(more))
-    if more > 0:
-        return tr(
-            "Your provider counts {difference} more tokens than Helix: {total}.",
-            difference=difference,
-            total=total,
-        )
-    return tr(
-        "Your provider counts {difference} fewer tokens than Helix: {total}.",
-        difference=difference,
-        total=total,
-    )
+    return 0 if abs(more) <= (_ROUNDED_TO if gauge.used >= _ROUNDED_FROM else 0) else more
 
 
 def _kind(item: WindowItem) -> WindowItemKind:

@@ -370,17 +370,17 @@ class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
     `compaction_text` says when the conversation is compacted, or why it isn't, `cost_text` what the request
-    costs, and `count_text` why the rows don't add up to the total, unless rounding explains it.
-    `provider_cache` is None before the first request whose discount was reported. `past` says of which step
-    the request is, if it was sent already, `past_figures` when and how large, and `past_note` what of it is
-    not as it was.
+    costs, and `provider_difference` how many tokens more than the rows the provider counts, unless rounding
+    explains it. `provider_cache` is None before the first request whose discount was reported. `past` says
+    of which step the request is, if it was sent already, `past_figures` when and how large, and `past_note`
+    what of it is not as it was.
     """
 
     gauge: UsageGauge
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     compaction_text: str = ""
-    count_text: str = ""
+    provider_difference: int = 0
     is_managed: bool = True
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None

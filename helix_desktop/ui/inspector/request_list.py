@@ -77,7 +77,7 @@ def _undo_text(row: WindowRow) -> str:
 
 
 def _added_text(tokens: int) -> str:
-    return tr("≈ {tokens} tokens", tokens=format_tokens(tokens)) if tokens > 0 else ""
+    return tr("adds ≈ {tokens} tokens", tokens=format_tokens(tokens)) if tokens > 0 else ""
 
 
 def action_key(action: RowAction, keys: PageKeys) -> str:
@@ -235,9 +235,8 @@ class RequestList(ChoiceList[WindowRow]):
         self.paint_ground(painter, box, state)
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
-        color = "muted" if row.is_heading and row.seq else "text"
         cut = cut_middle if row.tool and row.tool != RECALL_TOOL else None
-        name = Text(row.label, color=color, cut=cut, grow=True, shrink=True)
+        name = Text(row.label, color="text", cut=cut, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if at == self._covered else []
         is_inside = self._start_of(at) < at
         start = Space(_INDENT_PX) if is_inside else Dot(SEGMENT_LOOKS[row.kind].color, 8)
@@ -245,7 +244,7 @@ class RequestList(ChoiceList[WindowRow]):
         paint_box(painter, box.adjusted(_OUT_PX, 0, -_OUT_PX, 0), self._theme, content)
 
     def _end(self, at: int) -> list[Box]:
-        """Return state, if it is unusual, and tokens: of a group those of all in it, and its mark."""
+        """Return state, if it is unusual, whether a click opens it, and tokens; of a group those of all."""
         row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
         shown = closed or row
@@ -254,7 +253,9 @@ class RequestList(ChoiceList[WindowRow]):
             Pill(word, tones.get(word, tone), px=10, high=16, dot=shown.state_color)
             for word in shown.shown_states
         ]
-        mark = [Icon("chevron-right" if closed else "chevron-down", "faint", 14)] if group else []
+        is_open = group is not None and closed is None
+        mark = [Icon("chevron-down" if is_open else "chevron-right", "faint", 14)]
+        mark = mark if self._start_of(at) == at else []
         return [*state, *mark, Text((group or row).tokens_text, 12, "muted")]
 
     def _start_of(self, at: int) -> int:

@@ -58,7 +58,7 @@ from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.next_compaction import explain_ways_back
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.numbers import format_token_difference, format_tokens, format_whole_percent
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -215,7 +215,7 @@ class KeyValue(Themed, QWidget):
         self._name = TextLine(name, 12, role="muted")
         self._value = TextLine(value, 12, role="muted") if muted else TextLine(value, 12, 500, role="text")
         self._value.align = Qt.AlignmentFlag.AlignRight
-        self._value.is_fixed_width = True
+        self._value.is_fixed_width = not muted
         self.setLayout(row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot else 0, 0, 0, 0)))
         self.set_value(name, value)
 
@@ -616,8 +616,8 @@ class Inspector(Themed, QWidget):
     def _explain_acts() -> QWidget:
         """Return what stands in the context in place of what left it, behind the dots of its rows."""
         cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
-        outputs = KeyValue(tr("Cached outputs"), tr("short description left"), cached, muted=True)
-        messages = KeyValue(tr("Compacted messages"), tr("summary left"), compacted, muted=True)
+        outputs = KeyValue(tr("Cached outputs"), tr("a short description stays"), cached, muted=True)
+        messages = KeyValue(tr("Compacted messages"), tr("a summary stays"), compacted, muted=True)
         return pane(column(outputs, messages, SelectableText(explain_ways_back(), 12, "muted"), gap=4))
 
     def _request(self) -> QWidget:
@@ -626,13 +626,13 @@ class Inspector(Themed, QWidget):
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("In the next request"), 13, 600)
         title = row(self._request_title, None, show_request, margins=_SIDES)
-        self.count = SelectableText("", 12, "muted")
-        return pane(column(title, self.requests, row(self.count, margins=_SIDES), gap=4))
+        self.difference = KeyValue(muted=True)
+        return pane(column(title, self.requests, row(self.difference, margins=_SIDES), gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
         gauge = state.gauge
         used, rows = (format_tokens(tokens) for tokens in (gauge.used, sum(row.tokens for row in state.rows)))
-        is_exact = gauge.is_reported and (used == rows or bool(state.count_text))
+        is_exact = gauge.is_reported and (used == rows or bool(state.provider_difference))
         self.used.set_text(used if is_exact else f"≈ {used}")
         self.used.set_note(gauge_source_text(gauge))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(gauge.window)))
@@ -640,7 +640,10 @@ class Inspector(Themed, QWidget):
         self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
         self.until.setText(state.compaction_text)
         self._acts.setVisible(state.is_managed)
-        show_text(self.count, state.count_text)
+        more = state.provider_difference
+        self.difference.setVisible(bool(more))
+        name = tr("Your provider counts more") if more > 0 else tr("Your provider counts less")
+        self.difference.set_value(name, format_token_difference(more))
 
     def _scroll_to_current(self, current: QModelIndex) -> None:
         is_by_mouse = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton  # rows stay under it

@@ -39,7 +39,7 @@ from helix_desktop.ui.inspector.request_list import (
 )
 from helix_desktop.ui.inspector.view import Breakdown, Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.ui.kit.intents import FocusComposer
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_token_difference, format_tokens
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from tests.support.galleries.panes_samples import inspector_state, window_rows
@@ -60,9 +60,12 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
-    assert pane.until.text() == "Kept under 85 % so an answer fits, smaller where that saves tokens overall."
+    assert (
+        pane.until.text()
+        == "Kept under 85 % so an answer fits, shortened earlier once that pays off in tokens."
+    )
     explained = [it.accessibleName() for it in pane.findChildren(KeyValue)]
-    assert "Cached outputs: short description left" in explained
+    assert "Cached outputs: a short description stays" in explained
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
@@ -316,13 +319,17 @@ def test_the_total_is_about_unless_the_rows_add_up_to_it_or_a_line_says_why_not(
     state = inspector_state()
     counted = sum(row.tokens for row in state.rows)
     gauge = replace(state.gauge, used=counted, is_reported=True)
-    for used, text, total in (
-        (counted, "", format_tokens(counted)),
-        (counted + 300, "", f"≈ {format_tokens(counted + 300)}"),
-        (counted + 3_000, "They add up to another.", format_tokens(counted + 3_000)),
+    for used, more, total in (
+        (counted, 0, format_tokens(counted)),
+        (counted + 300, 0, f"≈ {format_tokens(counted + 300)}"),
+        (counted + 3_000, 3_000, format_tokens(counted + 3_000)),
+        (counted - 200, -200, format_tokens(counted - 200)),
     ):
-        pane.set_state(replace(state, gauge=replace(gauge, used=used), count_text=text))
-        assert (pane.used.text, pane.count.text(), pane.count.isHidden()) == (total, text, not text)
+        pane.set_state(replace(state, gauge=replace(gauge, used=used), provider_difference=more))
+        assert (pane.used.text, pane.difference.isHidden()) == (total, not more)
+        if more:
+            words = f"Your provider counts {'more' if more > 0 else 'less'}: {format_token_difference(more)}"
+            assert pane.difference.accessibleName() == words
 
 
 def test_p_pins_only_outputs(pane: Inspector) -> None:
@@ -541,10 +548,10 @@ def test_without_a_reported_discount_it_is_not_there(qtbot: QtBot) -> None:
 def test_a_cached_row_names_what_comes_back_and_how_much() -> None:
     """Undoing the caching of what was sent in part before would not bring all of it."""
     row = WindowRow(7, "output", "read_file a.py", 40, "cached", "", tool="read_file", digest="d" * 64)
-    assert action_text("send_full", replace(row, whole=2_100)) == "Undo caching · ≈ 2.1k tokens"
+    assert action_text("send_full", replace(row, whole=2_100)) == "Undo caching · adds ≈ 2.1k tokens"
     assert action_text("send_full", row) == "Send all of it"
     cut = replace(row, state="preview", whole=2_100)
-    assert action_text("send_full", cut) == "Send all of it · ≈ 2.1k tokens"
+    assert action_text("send_full", cut) == "Send all of it · adds ≈ 2.1k tokens"
 
 
 def test_a_row_that_is_read_is_followed_until_it_is_gone(pane: Inspector) -> None:

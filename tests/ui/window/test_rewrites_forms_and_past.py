@@ -232,7 +232,7 @@ async def _undo_in_the_panel(rig: WindowRig, added: int) -> None:
     panel = rig.views.inspector
     perform(panel, ShowRowText(row))
     button = find_button(panel, "way_back")
-    assert button.text() == f"Undo · ≈ {format_tokens(added)} tokens"
+    assert button.text() == f"Undo · adds ≈ {format_tokens(added)} tokens"
     notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
     assert any("Undo restores start of turn 1." in note.splitlines() for note in notes)
     button.click()
@@ -396,7 +396,7 @@ async def _check_arguments(rig: WindowRig) -> None:
         words = button.text()
         button.click()
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
-        assert words == f"Undo · ≈ {format_tokens(window.measure()[1].used - before)} tokens"
+        assert words == f"Undo · adds ≈ {format_tokens(window.measure()[1].used - before)} tokens"
 
 
 LONG_FILE = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}
