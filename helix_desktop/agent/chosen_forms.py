@@ -86,7 +86,9 @@ class Extractor:
         (tokens,) = await self._counter.count([text])
         cap = max_extract_tokens(policy.preview_tokens, source.tokens)
         too_long = _text(
-            "The part has {tokens} tokens; it must have fewer than {limit}.", tokens=tokens, limit=cap
+            "The part was too long: {tokens} tokens; fewer than {limit} were allowed.",
+            tokens=tokens,
+            limit=cap,
         )
         return Extract(text, tokens, model.info.label, "" if tokens < cap else too_long, fallback)
 

@@ -512,10 +512,11 @@ class FormCard(TimelineCard, frozen=True):
             else tr("The full output is stored: send more of it, or let the agent recall it.")
         )
         lines = [
-            dotted((self.chooser_text, cost)),
+            self.chooser_text,
             self.note,
             instructions if self.event.asked else "",
             safe if self.has_failed or self.event.chosen == "timeout" else "",
+            cost,
         ]
         return [line for line in lines if line]
 

@@ -353,7 +353,7 @@ CRASHED: ScriptedReply = [ZeroDivisionError("division by zero")]
         ("question", [], "Empty response"),
         ("question", CRASHED, "division by zero"),
         ("extract", REFUSED, "key was refused"),
-        ("extract", text_reply("words and words " * 200), "must have fewer than 400"),
+        ("extract", text_reply("words and words " * 200), "fewer than 400 were allowed"),
         ("extract", [], "Empty response"),
         ("extract", CRASHED, "division by zero"),
     ],
