@@ -44,7 +44,7 @@ _text = TextContext("Agent")
 log = logging.getLogger(__name__)
 
 _NOT_ASKED_AGAIN = _text(
-    "It isn't asked again until Helix restarts; a faster model can be set in Settings → Model roles."
+    "It is asked again after a restart of Helix; a faster model can be set in Settings → Model roles."
 )
 _QUESTION = "You were asked whether this output stays as a preview"  # in a question that no later request has
 CHOICE_TOO_LATE = f"{_QUESTION}; the answer came too late, so it does."
@@ -381,12 +381,7 @@ class IntakeGate:
         except TimeoutError:
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
-            late = _text(
-                "{model} was too slow to pick the part that the agent asked for ({seconds} of {limit} s).",
-                model=slow_model,
-                seconds=decision.duration_ms // 1_000 if is_given_up else deadline_s,
-                limit=deadline_s,
-            )
+            late = _text("{model} took too long to pick the part that the agent asked for.", model=slow_model)
             note = join_sentences(late, _NOT_ASKED_AGAIN)
             return replace(held_output.preview, chosen="timeout", intake_note=note)
         except HelixError as error:

@@ -150,8 +150,10 @@ def fallback_text(rate: FallbackRate) -> str:
         texts.append(
             tr.plural(
                 rate.failed_parts,
-                "A model {failed} to pick a part of %n large output: first and last lines were sent.",
-                "A model {failed} to pick a part of %n large outputs: first and last lines were sent.",
+                "First and last lines of %n large output were sent: a model {failed} to pick the part that "
+                "the agent asked for.",
+                "First and last lines of %n large outputs were sent: a model {failed} to pick the part that "
+                "the agent asked for.",
                 failed=failed,
             )
         )

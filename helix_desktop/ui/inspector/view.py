@@ -631,9 +631,7 @@ class Inspector(Themed, QWidget):
 
     def _show_window(self, state: InspectorState) -> None:
         gauge = state.gauge
-        used, rows = (format_tokens(tokens) for tokens in (gauge.used, sum(row.tokens for row in state.rows)))
-        is_exact = gauge.is_reported and (used == rows or bool(state.provider_difference))
-        self.used.set_text(used if is_exact else f"≈ {used}")
+        self.used.set_text(f"≈ {format_tokens(gauge.used)}")  # what came since the report is by our count
         self.used.set_note(gauge_source_text(gauge))
         self._window_text.set_text(tr("of {size} tokens", size=format_tokens(gauge.window)))
         threshold = gauge.handover_share if state.is_managed else 0.0

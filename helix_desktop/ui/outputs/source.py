@@ -302,15 +302,17 @@ def content_states(transcript: Transcript, *, sees_images: bool = True) -> dict[
     An image is a marker in the window of a model without `sees_images`.
 
     A content that stands in the window in several places counts as what shows most of it; of those that show
-    as much as what saves most. A lookup of some lines, which has the digest of the whole, counts only where
-    nothing else stands. What notes and summaries replaced is listed by their indexes.
+    as much as what saves most. A lookup of some lines, or a part that the user attached, which have the
+    digest of the whole, count only where nothing else stands. What notes and summaries replaced is listed by
+    their indexes.
     """
     standings = MessageStates(transcript)
     states: dict[str, tuple[CacheState, int]] = {}
     for item in transcript.messages.items:
         for digest, state, saved in _item_states(item, transcript, standings, sees_images):
             previous = states.get(digest)
-            if previous is not None and _is_lookup(item, transcript):
+            is_part = state == "in_part" and isinstance(item.event, UserSpoke)
+            if previous is not None and (is_part or _is_lookup(item, transcript)):
                 continue
             if previous is None or (_RANK[state], saved) >= (_RANK[previous[0]], previous[1]):
                 states[digest] = (state, saved)
@@ -358,7 +360,7 @@ def _item_states(
                     yield digest, stands, saving if stands == "cached" else 0
         case UserSpoke(attachments=attachments):
             for attachment in attachments:
-                is_part = attachment.form == "preview" or attachment.first_line
+                is_part = attachment.image is None and not attachment.is_whole
                 is_unseen = attachment.image is not None and not sees_images
                 seen_as: CacheState = "cached" if is_unseen else "in_part" if is_part else state
                 yield attachment.digest, seen_as if in_window else state, 0

@@ -94,8 +94,7 @@ async def check_usage_displays(rig: WindowRig) -> None:
     assert sum(row.tokens for row in inspector_rows(rig)) == counted, "rows of the inspector"
     is_far_off = abs(counted - gauge.used) > max(100, 0.03 * gauge.used)
     assert inspector.difference.isVisibleTo(inspector) == is_far_off, "why the rows add up to another"
-    is_exact = gauge.is_reported and (is_far_off or format_tokens(counted) == used)
-    assert inspector.used.text == ("" if is_exact else "≈ ") + used, "inspector"
+    assert inspector.used.text == f"≈ {used}", "inspector"
     timeline = rig.views.timeline.get()
     await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 

@@ -58,8 +58,8 @@ def pane(qtbot: QtBot) -> Inspector:
 
 
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
-    """Reported numbers have no sign, estimated ones have one; the distance to the handover is displayed."""
-    assert (pane.used.text, pane.used.accessibleDescription()) == ("14.6k", "By the provider's count")
+    """All of the next request is about: what came since the provider's report is by our count."""
+    assert (pane.used.text, pane.used.accessibleDescription()) == ("≈ 14.6k", "By the provider's count")
     assert (
         pane.until.text()
         == "Kept under 85 % so an answer fits, shortened earlier once that pays off in tokens."
@@ -315,21 +315,16 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     )
 
 
-def test_the_total_is_about_unless_the_rows_add_up_to_it_or_a_line_says_why_not(pane: Inspector) -> None:
+def test_what_the_provider_counts_more_or_less_is_a_row(pane: Inspector) -> None:
     state = inspector_state()
-    counted = sum(row.tokens for row in state.rows)
-    gauge = replace(state.gauge, used=counted, is_reported=True)
-    for used, more, total in (
-        (counted, 0, format_tokens(counted)),
-        (counted + 300, 0, f"≈ {format_tokens(counted + 300)}"),
-        (counted + 3_000, 3_000, format_tokens(counted + 3_000)),
-        (counted - 200, -200, format_tokens(counted - 200)),
+    for more, words in (
+        (0, ""),
+        (3_000, "Your provider counts more: +3k"),
+        (-200, f"Your provider counts less: {format_token_difference(-200)}"),
     ):
-        pane.set_state(replace(state, gauge=replace(gauge, used=used), provider_difference=more))
-        assert (pane.used.text, pane.difference.isHidden()) == (total, not more)
-        if more:
-            words = f"Your provider counts {'more' if more > 0 else 'less'}: {format_token_difference(more)}"
-            assert pane.difference.accessibleName() == words
+        pane.set_state(replace(state, provider_difference=more))
+        assert pane.difference.isHidden() == (not more)
+        assert not more or pane.difference.accessibleName() == words
 
 
 def test_p_pins_only_outputs(pane: Inspector) -> None:

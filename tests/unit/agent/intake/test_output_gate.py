@@ -261,7 +261,7 @@ async def test_an_unanswered_question_ends_at_the_deadline() -> None:
     assert [event.how for event in rig.events(TurnEnded)] == ["done"]
     assert rig.forms == [("preview", "timeout")] * 3
     assert rig.tool_answers[0].intake_note == (
-        "test/main didn't say within 10 s which part to send. It isn't asked again until Helix restarts; a "
+        "test/main didn't say within 10 s which part to send. It is asked again after a restart of Helix; a "
         "faster model can be set in Settings → Model roles."
     )
     question, *others = (spending_of(answer) for answer in rig.tool_answers)
@@ -288,7 +288,7 @@ async def test_the_model_that_took_most_of_the_time_is_remembered(choice_s: int,
     advance_loop_clock(POLICY.intake_deadline_s)
     await rig.wait_until_idle()
     assert rig.forms[0] == ("preview", "timeout")
-    assert rig.tool_answers[0].intake_note.startswith(f"{slow} was too slow to pick the part")
+    assert rig.tool_answers[0].intake_note.startswith(f"{slow} took too long to pick the part")
 
     for each in (rig.model, rig.fast_model):
         each.question_script = lambda _: text_reply("1: compact: a\n2: preview\n3: preview")
@@ -316,7 +316,7 @@ async def test_a_model_that_took_most_of_the_time_to_choose_is_not_asked_for_the
     assert rig.forms == [("preview", "timeout"), ("preview", "agent"), ("preview", "agent")]
     assert rig.tool_answers[0].text.endswith(f"[{extract_note('a', EXTRACT_TOO_LATE)}]")
     assert rig.tool_answers[0].intake_note.startswith(
-        "test/main was too slow to pick the part that the agent asked for (7 of 10 s). It isn't asked again"
+        "test/main took too long to pick the part that the agent asked for. It is asked again after a restart"
     )
     assert rig.model.extract_requests == []
 

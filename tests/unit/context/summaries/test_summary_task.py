@@ -192,8 +192,8 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
 def test_what_was_sent_instead_of_a_part_is_said(failed: int, slow: int, words: str) -> None:
     rate = FallbackRate(parts=9, failed_parts=failed, slow_parts=slow)
     outputs = "1 large output" if failed == 1 else "2 large outputs"
-    sent = "first and last lines were sent"
-    assert fallback_text(rate) == f"A model {words} pick a part of {outputs}: {sent}."
+    sent = f"First and last lines of {outputs} were sent"
+    assert fallback_text(rate) == f"{sent}: a model {words} pick the part that the agent asked for."
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:

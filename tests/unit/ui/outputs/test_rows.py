@@ -17,7 +17,7 @@ from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import MessageQueued, ToolAnswered
+from helix_desktop.domain.events.conversation import Attachment, MessageQueued, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import identify_image
@@ -150,6 +150,10 @@ def test_an_output_that_left_is_cached_also_where_some_of_its_lines_were_recalle
     simulator.record(FoldMade(0, swept, "A note.", 9, digest_of(b""), 1, 1, 900))
     state, _ = content_states(simulator.transcript)[digest]
     assert translate(STATE_LABELS[state]) == "Compacted", "with its messages, whatever was looked up since"
+    lines = Attachment(digest, "a.log", "7:some words", 9, 12, lines=500, words="some")
+    simulator.record(UserSpoke("What of these?", 3, (lines,)))
+    state, _ = content_states(simulator.transcript)[digest]
+    assert translate(STATE_LABELS[state]) == "Compacted", "also where the user attached lines of it"
 
 
 @pytest.mark.parametrize(("words", "state"), [(20, "in_window"), (500, "in_part")])
