@@ -312,6 +312,7 @@ ROW_HEIGHT = 34  # pixels at 100 %
 PAD = 12  # pixels left and right of a cell's text
 EDGE = 18  # pixels left of the first column's
 _ICON = 12  # pixels of an icon behind a state or a name
+_READABLE_CHARS = 10  # of a name that is cut, "…report.py": with fewer its room comes before a mark's words
 _PILL_PAD = 17  # pixels of a pill beside its text
 _MAX_CACHED_TEXTS = 8_000
 _ROLE = Qt.ItemDataRole
@@ -375,7 +376,8 @@ class CellPainter:
             box = self._pill_box(rect, outdated)
             box.moveRight(rect.right() - PAD)
             left = rect.adjusted(0, 0, -round(box.width()) - PAD // 2, 0)
-            if self.is_whole(text, column, left.width()):
+            name = self._elide(text, column.style, left.width() - 2 * PAD)
+            if name == text or len(name) >= _READABLE_CHARS:
                 paint_pill(painter, box, outdated, self._warn_colors, self._pill_font)
             else:  # the name's room comes first; the tooltip has the words
                 picture = pixmap(

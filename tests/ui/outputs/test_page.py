@@ -100,9 +100,9 @@ async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, sco
 
 
 async def test_the_name_comes_before_the_words_of_its_mark(qtbot: QtBot, scope: TaskScope) -> None:
-    """Where both have no room, an icon says that the file has changed; its words are in the tooltip."""
+    """Where a name would be cut short, an icon says that the file has changed; the tooltip has the words."""
     source = sample_cache(0)
-    named = replace(cache_row(7), tool="read_file", target="almanac/sunrise_report.py")
+    named = replace(cache_row(7), tool="read_file", target="sunrise.py")
     source.all_rows[:] = named, replace(named, digest=cache_row(8).digest, changed_since=5)
     pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: None not in (pane.model.entry(0), pane.model.entry(1)))
