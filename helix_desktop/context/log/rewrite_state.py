@@ -51,6 +51,7 @@ class RewriteState:
         self.excluded: dict[int, Excluded] = {}  # by each of its targets
         self.excluded_texts: dict[int, Excluded] = {}  # of the opening, by their parts
         self.anchors: dict[int, SweepMade] = {}  # sweeps whose anchors stand below an output, by its seq
+        self.unshown: dict[int, int] = {}  # outputs that no request held, each with the sweep that took it
         # What the user brought back, with the event that had changed its file by then; 0: none had.
         self.changes_when_restored: dict[int, int] = {}
 
@@ -67,7 +68,7 @@ class RewriteState:
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
         copied.excluded, copied.excluded_texts = self.excluded, self.excluded_texts  # never changed in place
-        copied.changes_when_restored = dict(self.changes_when_restored)
+        copied.changes_when_restored, copied.unshown = dict(self.changes_when_restored), dict(self.unshown)
         return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:
@@ -150,6 +151,11 @@ class RewriteState:
                 sweeps = (self.by_seq.get(seq) for seq in (target, self.attached_to(target)))
                 return [seq for sweep in sweeps if isinstance(sweep, SweepMade) for seq in sweep.swept]
         return ()
+
+    def is_unshown(self, seq: int) -> bool:
+        """Return True if markers stand for an output that there was no room for when it came."""
+        sweep_seq = self.unshown.get(seq, 0)
+        return bool(sweep_seq) and seq in self.swept and self.is_active(sweep_seq)
 
     def edited_since(self, seq: int) -> int:
         """Return the event that had changed a file when the user brought its text back, 0 for none.

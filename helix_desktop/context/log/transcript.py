@@ -39,6 +39,7 @@ from helix_desktop.domain.events.rewrite import (
     Pinned,
     Redone,
     SweepMade,
+    SweepReason,
     Undone,
     Unpinned,
 )
@@ -336,6 +337,8 @@ class Transcript:
         restored = self.restored
         for seq in self.rewrites.brought_back(rewrite):
             self.rewrites.changes_when_restored[seq] = self._change_of_file(seq)
+        if isinstance(rewrite, SweepMade) and rewrite.reason is SweepReason.OVERFLOW:
+            self.rewrites.unshown |= dict.fromkeys(self.outputs_not_sent(rewrite.swept), recorded.seq)
         self.window.apply(recorded, rewrite)
         gone = restored - self.restored if restored else restored
         match rewrite:
@@ -353,6 +356,15 @@ class Transcript:
                 self.last_compaction_at_ms = recorded.at
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])
+
+    def outputs_not_sent(self, seqs: Iterable[int]) -> list[int]:
+        """Return those of these messages that are outputs of the newest step, which no model answered yet."""
+        items = filter(None, map(self.messages.item, seqs))
+        return [
+            item.seq
+            for item in items
+            if item.step == self.messages.steps and isinstance(item.event, ToolAnswered)
+        ]
 
     def _change_of_file(self, seq: int) -> int:
         """Return the event that changed the file whose text an output holds; 0: none did, or no text."""

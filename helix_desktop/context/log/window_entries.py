@@ -29,6 +29,7 @@ from helix_desktop.domain.image import Image
 PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
 OBSERVATIONS_LABEL_TOKENS = 101  # tokens of the line above the observations
 EDITED_LABEL_TOKENS = 12  # tokens of the line above a file's text that was edited before it was brought back
+UNSHOWN_NOTE_TOKENS = 7  # tokens of what a marker says of an output that there was no room for when it came
 _after, _step, _cumulative_tokens = map(attrgetter, ("after", "step", "cumulative_tokens"))
 
 
@@ -361,7 +362,8 @@ class WindowEntries:
             calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
             return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
         if seq in rewrites.swept:
-            return item.tokens - item.saving + self._anchor_tokens(seq)
+            note_tokens = UNSHOWN_NOTE_TOKENS if rewrites.is_unshown(seq) else 0
+            return item.tokens - item.saving + note_tokens + self._anchor_tokens(seq)
         label_tokens = EDITED_LABEL_TOKENS if rewrites.edited_since(seq) else 0
         if rewrites.chosen_forms and (chosen_form := rewrites.chosen_forms.get(seq)):
             return chosen_form.tokens + FRAMING_TOKENS + label_tokens

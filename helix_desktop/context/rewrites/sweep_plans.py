@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
+import msgspec
+
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_entries import UNSHOWN_NOTE_TOKENS
 from helix_desktop.context.log.window_layout import (
     LogItem,
     SummaryBlock,
@@ -13,7 +17,7 @@ from helix_desktop.context.log.window_layout import (
 )
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import caching
-from helix_desktop.context.rewrites.caching import SweepPlan
+from helix_desktop.context.rewrites.caching import SweepCandidate, SweepPlan
 from helix_desktop.context.rewrites.early_compaction import FoldPlan
 from helix_desktop.context.summaries.legal_ranges import closed_positions
 from helix_desktop.context.window.used_tokens import UsageGauge
@@ -117,11 +121,8 @@ def sweep_now(
     staying = set() if restored else set(transcript.rewrites.restored)
     if not last:
         staying.add(_newest_seq(transcript, ToolAnswered))
-    candidates = [
-        candidate
-        for candidate in caching.closed_candidates(transcript, policy, protected_steps)
-        if candidate.seq not in staying
-    ]
+    closed = caching.closed_candidates(transcript, policy, protected_steps)
+    candidates = [candidate for candidate in _with_notes(transcript, closed) if candidate.seq not in staying]
     candidates.sort(
         key=lambda candidate: (
             candidate.seq in transcript.in_work,
@@ -132,7 +133,7 @@ def sweep_now(
     if tokens is not None:
         newest = [candidate for candidate in candidates if not candidate.waited_steps]
         candidates = [candidate for candidate in candidates if candidate.waited_steps]
-        needed = tokens - caching.tokens_saved(transcript, tuple(each.seq for each in candidates))
+        needed = tokens - sum(candidate.saving for candidate in candidates)
         while newest:
             enough = [candidate for candidate in newest if candidate.saving >= needed]
             largest = max(newest, key=lambda candidate: candidate.saving)
@@ -140,7 +141,19 @@ def sweep_now(
             newest.remove(chosen)
             candidates.append(chosen)
             needed -= chosen.saving
-    return _first_that_free(transcript, [candidate.seq for candidate in candidates], tokens)
+    return _first_that_free({candidate.seq: candidate.saving for candidate in candidates}, tokens)
+
+
+def _with_notes(transcript: Transcript, candidates: Sequence[SweepCandidate]) -> list[SweepCandidate]:
+    """Return what saves tokens even where the markers of outputs say that these were not shown."""
+    not_sent = set(transcript.outputs_not_sent(candidate.seq for candidate in candidates))
+    noted = [
+        msgspec.structs.replace(candidate, saving=candidate.saving - UNSHOWN_NOTE_TOKENS)
+        if candidate.seq in not_sent
+        else candidate
+        for candidate in candidates
+    ]
+    return [candidate for candidate in noted if candidate.saving > 0]
 
 
 def sweep_newest_call(transcript: Transcript, policy: ContextPolicy) -> SweepPlan | None:
@@ -173,17 +186,17 @@ def sweep_images(
     staying = set() if include_newest else {last}
     staying |= set() if restored else transcript.rewrites.restored
     images = [seq for seq in caching.image_messages(transcript) if seq not in staying]
-    return _first_that_free(transcript, images, tokens)
+    return _first_that_free({seq: caching.tokens_saved(transcript, (seq,)) for seq in images}, tokens)
 
 
-def _first_that_free(transcript: Transcript, seqs: list[int], tokens: int | None) -> SweepPlan | None:
+def _first_that_free(savings: Mapping[int, int], tokens: int | None) -> SweepPlan | None:
     """Return the sweep of the first of these messages that free so many tokens together; None: of all."""
     swept, saved = list[int](), 0
-    for seq in seqs:
+    for seq, saving in savings.items():
         if tokens is not None and saved >= tokens:
             break
         swept.append(seq)
-        saved += caching.tokens_saved(transcript, (seq,))
+        saved += saving
     return SweepPlan(tuple(sorted(swept)), saved) if swept else None
 
 

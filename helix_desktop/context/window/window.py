@@ -30,6 +30,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
 
 NO_OUTPUT = "(no output)"
+UNSHOWN_NOTE = " (not shown, no room)"
 _MARKERS = 2_048  # of outputs: each is made when its output comes, to count it, and again when it is swept
 _LEFT_FACTOR = 2  # rendered messages against those in the window: beyond it those that left are forgotten
 
@@ -173,7 +174,7 @@ def entry_state(
     if isinstance(entry, LogItem):
         rewrites, seq = transcript.rewrites, entry.seq
         forms = rewrites.chosen_forms.get(seq), rewrites.excluded.get(seq)
-        labels = rewrites.anchors.get(seq), rewrites.edited_since(seq)
+        labels = rewrites.anchors.get(seq), rewrites.edited_since(seq), rewrites.is_unshown(seq)
         return seq in rewrites.swept, *forms, *labels, info.images
     events = tuple(cover.event for cover in entry.covers)
     excluded = tuple(transcript.rewrites.excluded.get(cover.seq) for cover in entry.covers)
@@ -382,7 +383,10 @@ def output_text(item: LogItem, output: ToolAnswered, transcript: Transcript) -> 
     """Return the form of an output in the window: marker, the form the user chose, or the original one."""
     if item.seq in transcript.window.swept:
         sweep = transcript.rewrites.anchors.get(item.seq)
-        return f"{output_marker(output)}\n{sweep.anchors}" if sweep else output_marker(output)
+        marker_text = output_marker(output)
+        if transcript.rewrites.is_unshown(item.seq):
+            marker_text += UNSHOWN_NOTE
+        return f"{marker_text}\n{sweep.anchors}" if sweep else marker_text
     chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
     return chosen_form.text if chosen_form else output.text
 

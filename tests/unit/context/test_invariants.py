@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_entries import EDITED_LABEL_TOKENS
+from helix_desktop.context.log.window_entries import EDITED_LABEL_TOKENS, UNSHOWN_NOTE_TOKENS
 from helix_desktop.context.log.window_layout import AddedInstructions, LogItem
 from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW
 from helix_desktop.context.rewrites import caching, compaction_due, sweep_plans
@@ -26,7 +26,7 @@ from helix_desktop.context.summaries.handover import TITLE
 from helix_desktop.context.summaries.observation import TITLE as OBSERVED
 from helix_desktop.context.window.request_validation import problems, repair_request
 from helix_desktop.context.window.used_tokens import measure_usage
-from helix_desktop.context.window.window import NO_OUTPUT, Projector, project
+from helix_desktop.context.window.window import NO_OUTPUT, UNSHOWN_NOTE, Projector, project
 from helix_desktop.context.window.window_breakdown import break_down_window
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.conversation import (
@@ -400,8 +400,9 @@ def check_the_estimate_counts_what_is_sent(simulator: SessionSimulator) -> None:
     ):
         if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
             text = without_edited_label(message).text
-            label_tokens = EDITED_LABEL_TOKENS if text != message.text else 0
-            expected = len(text) // 4 + 1 + FRAMING_TOKENS + label_tokens
+            said = EDITED_LABEL_TOKENS if text != message.text else 0
+            said += UNSHOWN_NOTE_TOKENS if UNSHOWN_NOTE in text else 0
+            expected = len(text.replace(UNSHOWN_NOTE, "")) // 4 + 1 + FRAMING_TOKENS + said
             expected += sum(image.tokens for image in message.images)
             roundings = 1 + (f"\n{SWEEP_TITLE}" in message.text)  # a marker and the anchors below count alone
             assert tokens - expected in range(roundings) or text == NO_OUTPUT

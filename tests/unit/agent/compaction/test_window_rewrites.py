@@ -19,6 +19,7 @@ from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.summary_task import fallback_rate
+from helix_desktop.context.window.window import UNSHOWN_NOTE
 from helix_desktop.domain.errors import (
     ContextWindowExceeded,
     HelixError,
@@ -461,6 +462,7 @@ async def test_what_the_newest_step_read_leaves_before_messages_do() -> None:
     assert rig.events(FoldMade) == rig.events(HandoverMade) == rig.model.summary_requests == []
     outputs = [message.text for message in rig.model.requests[-1].messages if message.role == "tool"]
     assert ["[CACHED]" in output for output in outputs] == [True, True, False]
+    assert [UNSHOWN_NOTE in output for output in outputs] == [True, True, False]
     assert "An answer. An answer." in texts_of(rig)
 
 

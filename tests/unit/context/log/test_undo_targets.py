@@ -24,7 +24,7 @@ from helix_desktop.context.log.undo_targets import (
 from helix_desktop.context.log.window_entries import EDITED_LABEL_TOKENS
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.request_validation import problems
-from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.context.window.window import UNSHOWN_NOTE, PromptFrame, project
 from helix_desktop.domain.errors import CompactionRefused, InvalidInput
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -468,6 +468,26 @@ def test_a_file_edited_before_its_text_was_brought_back_is_sent_with_a_word_of_t
     log.add(Pinned(read))
     label_of_other = f"[File as it was (edited since, e{edit_of_other})]\ny = 1"
     assert (shown(log, read), shown(log, other)) == (label, label_of_other)
+
+
+def test_the_marker_of_an_output_that_no_request_held_says_so() -> None:
+    """Not that of one that the model has read, nor after it was brought back, nor without want of room."""
+    log = CallLog()
+    read = log.call("read_file", "x = 1", path="a.py")
+    log.calls(("read_file", {"path": "c.py"}), ("read_file", {"path": "d.py"}))
+    new, other = log.transcript.last_seq - 1, log.transcript.last_seq
+    sweep = log.add(SweepMade((read, new), 2, SweepReason.OVERFLOW))
+    log.add(SweepMade((other,), 2, SweepReason.MANUAL))
+    unshown = [seq for seq in (read, new, other) if shown(log, seq).endswith(UNSHOWN_NOTE)]
+    assert unshown == [new]
+    marker = shown(log, new)
+    log.call("list_directory", path=".")
+    assert shown(log, new) == marker
+    assert [shown(log, seq)[:8] for seq in (read, new, other)] == ["[CACHED]"] * 3
+    log.add(Undone(sweep))
+    log.call("list_directory", path=".")
+    log.add(SweepMade((new,), 2, SweepReason.OVERFLOW))
+    assert shown(log, new) == marker.removesuffix(UNSHOWN_NOTE)
 
 
 @given(histories((*DEFAULT_ACTIONS, "exclude", "pin", "undo", "undo")))
