@@ -110,7 +110,10 @@ LEGEND = (
     "r read, l listed, s searched, w written, e edited, $ run, ! failed; "
     "the hex words are digest prefixes to recall"
 )
-_RANGE_LEGEND = "(edited since) tells of the same range only"
+_RANGE_LEGENDS = {  # by the version of a summary's text; older ones have none
+    3: "(edited since) tells of the same range only",
+    4: "edits after the covered events are not marked",
+}
 _SKILL_LEGEND = "skill: it was used, recall it before you go on with its task"
 COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
@@ -119,10 +122,11 @@ _RESULT_CHARS = 120
 LedgerFileState = Literal["", "generated", "deleted"]
 
 
-def legend_of(ledger: str, says_range: bool = False) -> str:
-    """Return what the signs in its lines mean; `says_range` where another ledger may stand below it."""
+def legend_of(ledger: str, text_version: int = 0) -> str:
+    """Return what the signs in its lines mean; with the version of a summary's text which edits they mark."""
     has_skill = any(line.startswith("skill ") for line in ledger.splitlines())
-    return "; ".join([LEGEND, *([_RANGE_LEGEND] * says_range), *([_SKILL_LEGEND] * has_skill)])
+    parts = (LEGEND, _RANGE_LEGENDS.get(text_version, ""), _SKILL_LEGEND if has_skill else "")
+    return "; ".join(filter(None, parts))
 
 
 class LedgerFile(msgspec.Struct, frozen=True):

@@ -19,7 +19,7 @@ from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import RANGE_TEXT_VERSION, Bullet, HandoverMade, Quote, Section
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize_title, pluralize
 from helix_desktop.domain.translatable_text import TextContext
@@ -223,7 +223,7 @@ def handover_parts(
     parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note)]
     parts += [*(index if handover.text_version else ()), ("sections", sections)]
     if handover.ledger:
-        legend = legend_of(handover.ledger, handover.text_version >= RANGE_TEXT_VERSION)
+        legend = legend_of(handover.ledger, handover.text_version)
         parts.append(("ledger", [f"## Artifact Ledger ({legend})", handover.ledger]))
     if missing := missing_facts_text(handover.coverage):
         parts.append(("missing", ["## What the Sections Above Leave Out", missing]))

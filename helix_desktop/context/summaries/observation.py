@@ -33,7 +33,6 @@ from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
-    RANGE_TEXT_VERSION,
     HandoverMade,
     Observation,
     ObservationsMade,
@@ -261,7 +260,7 @@ def render_observations(generations: Sequence[ObservationsMade], transcript: Tra
     note = _NOTE.format(
         facts=_FACTS if version else _OLDER_FACTS,
         handles="hash or entry number" if version > 1 else "hash",
-        legend=legend_of("", version >= RANGE_TEXT_VERSION),
+        legend=legend_of("", version),
     )
     return "\n".join([f"{TITLE} {note}", *texts])
 

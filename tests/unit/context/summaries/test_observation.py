@@ -490,6 +490,7 @@ def test_a_summary_says_what_can_be_recalled_and_which_edits_its_ledger_marks() 
     for version, handles in (
         (1, "hash"),
         (2, "hash or entry number"),
+        (3, "hash or entry number"),
         (SUMMARY_TEXT_VERSION, "hash or entry number"),
     ):
         observed, handover = (REPLACE(made, text_version=version, ledger=ledger) for made in (facts, MADE))
@@ -500,7 +501,10 @@ def test_a_summary_says_what_can_be_recalled_and_which_edits_its_ledger_marks() 
         for text in (observed_text, parts["note"]):
             assert f" can be recalled by {handles}." in text
         for text in (observed_text.splitlines()[0], parts["ledger"]):
-            assert ("(edited since) tells of the same range only" in text) == (version > 2)
+            assert ("(edited since) tells of the same range only" in text) == (version == 3)
+            assert ("edits after the covered events are not marked" in text) == (
+                version == SUMMARY_TEXT_VERSION
+            )
 
 
 @for_each(
