@@ -54,7 +54,7 @@ def swept_contents(outputs: int, calls: int, image_messages: int) -> tuple[str, 
     """Return what was cached: outputs, inputs of calls, the images of some messages; outputs if nothing."""
     contents = []
     if calls:
-        contents.append(tr.plural(calls, "%n input", "%n inputs"))
+        contents.append(tr.plural(calls, "%n tool input", "%n tool inputs"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     if outputs or not contents:
@@ -202,7 +202,7 @@ def cached_kinds(sweep: SweepMade, transcript: Transcript) -> set[type]:
 
 def cached_kinds_text(kinds: Collection[type]) -> str:
     """Return what was cached without how much, for a line in the chat; empty if nothing."""
-    names = {ToolAnswered: tr("outputs"), AssistantSpoke: tr("inputs"), UserSpoke: tr("images")}
+    names = {ToolAnswered: tr("outputs"), AssistantSpoke: tr("tool inputs"), UserSpoke: tr("images")}
     contents = tuple(name for kind, name in names.items() if kind in kinds)
     return tr("Cached {contents}", contents=contents) if contents else ""
 

@@ -220,7 +220,11 @@ def with_undo(
     before = {entry.seq for entry in transcript.window.entries()}
     back = [entry for entry in undone.window.entries() if entry.seq not in before]
     messages = [entry for entry in back if isinstance(entry, LogItem)]
-    parts = []
+    parts: list[str] = []
+    swept = (transcript.window.swept & before) - undone.window.swept
+    if swept:
+        returned = [entry for entry in undone.window.entries() if entry.seq in swept]
+        parts += swept_contents(*_count_contents(returned))
     for block in back:
         if isinstance(block, SummaryBlock):  # of several summaries that stand as one: all that they cover
             title = summary_title(block.event, undone)
@@ -229,10 +233,6 @@ def with_undo(
             parts.append(tr("“{summary}”", summary=title))
     if messages:
         parts.append(translate(compacted_turns(undone, messages[0].seq - 1, messages[-1].upto)))
-    swept = (transcript.window.swept & before) - undone.window.swept
-    if swept:
-        returned = [entry for entry in undone.window.entries() if entry.seq in swept]
-        parts += swept_contents(*_count_contents(returned))
     return replace(
         row,
         undo_tokens=gauge_after.used - gauge.used,

@@ -209,7 +209,9 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def explanation(self) -> str:
         """Return what its state means where that is unusual."""
-        outdated = explain_outdated() if self.changed_since else ""
+        outdated = explain_outdated() if self.is_outdated else ""
+        if self.changed_since and self.state in ("cached", "repeated"):
+            outdated = tr("The file has changed since it was read.")
         explained = "" if self.is_heading else _state_words(self.state)[1]
         back = tr("Undo restores {parts}.", parts=self.undo_parts) if self.undo_parts else ""
         return "\n".join(filter(None, (explained, outdated, back, self.undo_refused, self._room_text)))

@@ -54,7 +54,7 @@ def action_text(action: RowAction, row: WindowRow) -> str:
     texts: dict[RowAction, str] = {
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
-        "send_full": " · ".join(filter(None, (send_full_text(row), _added_text(row.whole)))),
+        "send_full": " · ".join(filter(None, (send_full_text(row), _added_text(row.whole - row.tokens)))),
         "undo": " · ".join(filter(None, (_undo_text(row), _added_text(row.undo_tokens)))),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),

@@ -392,7 +392,7 @@ async def _check_arguments(rig: WindowRig) -> None:
         perform(panel, ShowRowText(cached))
         button, before = find_button(panel, "way_back"), window.measure()[1].used
         notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
-        assert any("Undo restores 1 input." in note.splitlines() for note in notes)
+        assert any("Undo restores 1 tool input." in note.splitlines() for note in notes)
         words = button.text()
         button.click()
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")

@@ -339,8 +339,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     ("outputs", "calls", "image_messages", "text"),
     [
         (1_200, 0, 0, "Cached 1,200 outputs"),
-        (0, 1, 0, "Cached 1 input"),
-        (3, 2, 1, "Cached 3 outputs, 2 inputs and images of 1 message"),
+        (0, 1, 0, "Cached 1 tool input"),
+        (3, 2, 1, "Cached 3 outputs, 2 tool inputs and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(

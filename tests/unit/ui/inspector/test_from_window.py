@@ -287,12 +287,12 @@ def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
     sweep = simulator.transcript.last_seq
     row = next(row for row in _state(simulator).rows if row.seq == write)
     assert (row.state, row.way_back) == ("arguments_cached", "undo")
-    assert action_text("undo", row) == "Undo “Cached 1 output and 1 input”"
+    assert action_text("undo", row) == "Undo “Cached 1 output and 1 tool input”"
     assert cached_by(simulator.transcript, write) == (sweep,)
     undone, gauge = simulator.transcript.fork_with(Undone(sweep)), simulator.gauge()
     row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
     assert action_text("undo", row) == "Undo · adds ≈ 40 tokens"
-    assert "Undo restores 1 output and 1 input." in row.explanation
+    assert "Undo restores 1 output and 1 tool input." in row.explanation
 
     within = fold(simulator, (0, first))
     simulator.record(SweepMade((other,), 90, SweepReason.FOLD))
@@ -300,7 +300,7 @@ def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
     assert cached_by(simulator.transcript, other) == (within,), "they were recorded together"
     assert action_text("undo", row) == "Undo “Compacted start of turn 1”"
     undone = simulator.transcript.fork_with(Undone(within))
-    assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[-1] == "1 input"
+    assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[0] == "1 tool input"
     refused = replace(row, undo_refused="Undo the later one first.")
     assert not refused.can_act("undo")
     assert "Undo the later one first." in refused.explanation

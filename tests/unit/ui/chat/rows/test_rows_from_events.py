@@ -327,8 +327,12 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     ("kinds", "reason", "words"),
     [
         ((ToolAnswered,), SweepReason.BATCH, "Cached outputs · to save tokens"),
-        ((AssistantSpoke,), SweepReason.BATCH, "Cached inputs · to save tokens"),
-        ((ToolAnswered, AssistantSpoke), SweepReason.BATCH, "Cached outputs and inputs · to save tokens"),
+        ((AssistantSpoke,), SweepReason.BATCH, "Cached tool inputs · to save tokens"),
+        (
+            (ToolAnswered, AssistantSpoke),
+            SweepReason.BATCH,
+            "Cached outputs and tool inputs · to save tokens",
+        ),
         ((UserSpoke,), SweepReason.REFUSED, "Cached images · provider refused the images"),
     ],
 )
