@@ -80,7 +80,7 @@ def shown_target(tool: str, target: str, *, is_attached: bool = False) -> str:
     found = _COMPACTED.match(target)
     if found is None:
         name, _, rest = target.partition(" ")
-        content = rest if name in BUILTIN_TOOLS and rest else target
+        content = shown_target(name, rest) if name in BUILTIN_TOOLS and rest else target
         if not is_attached or _is_search(content):  # apart from a search in the files themselves
             content = tr("stored output: {content}", content=content)
         return _LINES.sub(_lines_text, _MATCHES.sub(r"\1", _with_pattern(content)))

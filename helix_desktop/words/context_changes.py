@@ -91,15 +91,15 @@ def large_output_text(form: Form, shown: str, *, by_user: bool) -> str:
     """Return which part of a large output is `shown` to the model."""
     if form == "preview":
         texts = {
-            "ends": tr("Large output: first and last lines"),
-            "errors": tr("Large output: first, last and error lines"),
-            "definitions": tr("Large output: first and last lines, and definitions"),
-            "matches": tr("Large output: first matches"),
+            "ends": tr("Large output: only first and last lines"),
+            "errors": tr("Large output: only first, last and error lines"),
+            "definitions": tr("Large output: only first and last lines and definitions"),
+            "matches": tr("Large output: only first matches"),
         }
         return texts[preview_parts(shown)]
     if by_user:
-        return tr("Large output: the part that you chose")
-    return tr("Large output: the part that the agent asked for")
+        return tr("Large output: only the part that you chose")
+    return tr("Large output: only the part that the agent asked for")
 
 
 def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str:
@@ -207,17 +207,15 @@ def cached_kinds_text(kinds: Collection[type]) -> str:
     return tr("Cached {contents}", contents=contents) if contents else ""
 
 
-def divider_change_text(
-    event: FoldMade | ObservationsPlaced | HandoverMade | Excluded, transcript: Transcript
-) -> str:
-    """Return what a rewrite that isn't a sweep did, for a line in the chat."""
+def divider_change_text(event: FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return what a rewrite that isn't a sweep did, for a line in the chat: of which turns, Details says."""
     match event:
         case HandoverMade(revises=revises) if revises:
             return tr("Edited summary")
         case Excluded():
             return tr("Left something out")
         case _:
-            return summary_title(event, transcript)
+            return tr("Compacted messages")
 
 
 def is_by_user(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> bool:

@@ -333,8 +333,10 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
         "pinned": tr("Pinned"),
     }
     words = STATE_WORDS[_STATES.get(state, "in_window")]
-    meaning = REPEATED.tooltip if state == "repeated" else words.tooltip
-    return sent.get(state) or translate(words.label), translate(meaning) if state in _STATES else ""
+    meaning = translate(REPEATED.tooltip if state == "repeated" else words.tooltip)
+    if state == "arguments_cached":
+        meaning = " ".join((tr("A text that the agent wrote in a tool call."), meaning))
+    return sent.get(state) or translate(words.label), meaning if state in _STATES else ""
 
 
 NEWEST_REQUESTS = 6

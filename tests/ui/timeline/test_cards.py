@@ -146,8 +146,8 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     assert {form.seq for form in forms} == {454, 459}
     assert {form.filters for form in forms} == {("cached",)}
     assert [form.line for form in sorted(forms, key=lambda form: form.seq)] == [
-        "Large output: the part that the agent asked for · Read build.log · 41.2k → 1.3k tokens",
-        "Large output: first and last lines · Ran make test · 66.9k → 532 tokens",
+        "Large output: only the part that the agent asked for · Read build.log · 41.2k → 1.3k tokens",
+        "Large output: only first and last lines · Ran make test · 66.9k → 532 tokens",
     ]
     assert {NODE_COLORS[form.node(0)] for form in forms} == {STATE_WORDS["in_part"].color}
     pane.filter_bar.choose("cached")

@@ -61,7 +61,6 @@ from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
-    ObservationsMade,
     ObservationsPlaced,
 )
 from helix_desktop.domain.file_history.changes import RevertDirections
@@ -130,7 +129,6 @@ class _Group(msgspec.Struct, eq=False):
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
     handover: tuple[str, ...] = ()  # what it did and why: stands for other summaries
-    summaries: dict[str, tuple[int, int]] = {}  # with their ranges
     changes: dict[str, int] = {}  # with what each freed; sweeps are one, without words
     cached: set[type] = set()
     reasons: dict[str, None] = {}
@@ -141,8 +139,7 @@ class _Group(msgspec.Struct, eq=False):
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside later ones (`around`) nothing is offered."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
-        others = sorted(self.changes.keys() - self.summaries.keys(), key=lambda words: -self.changes[words])
-        changes = *sorted(self.summaries, key=lambda words: self.summaries[words]), *others
+        changes = sorted(self.changes, key=lambda words: -self.changes[words])
         cached = cached_kinds_text(self.cached)
         if self.handover_seq:
             words = (self.handover[0], cached, *self.handover[1:])
@@ -183,7 +180,7 @@ class ContextLines:
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
-        change = "" if isinstance(event, SweepMade) else divider_change_text(event, transcript)
+        change = "" if isinstance(event, SweepMade) else divider_change_text(event)
         seq = recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not is_attached and is_by_user(event) != self._group.is_by_user:
@@ -206,9 +203,6 @@ class ContextLines:
             group.text = handover_text(event, transcript) if event.origin else ""
             is_refused = bool(event.refused) and not recorded_writer(event.model)
             group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
-        made = transcript.rewrites.placements.get(seq) if isinstance(event, ObservationsPlaced) else event
-        if freed and isinstance(made, FoldMade | ObservationsMade):
-            group.summaries[change] = made.after, made.upto
         if freed and isinstance(event, SweepMade):
             group.cached |= cached_kinds(event, transcript)
         if freed:

@@ -210,7 +210,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     view.chat_viewport.model.reset([replace(COMPACT, original=ORIGINAL)])
     press(view, "open:card")
     assert "The agent asked for: “the failing tests”." in words(view)
-    assert "Large output: the part that the agent asked for" in widget(view).accessibleName()
+    assert "Large output: only the part that the agent asked for" in widget(view).accessibleName()
     view.chat_viewport.model.replace(
         row_key("t"), replace(with_answer(COMPACT, chosen="user"), original=ORIGINAL)
     )
@@ -340,38 +340,38 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, arguments_cached=True), ["Input cached"]),
         (replace(CARD, changed_since=9), []),
         (replace(CARD, changed_since=9, is_outdated=True), ["File changed"]),
-        (PREVIEW, ["Large output: first and last lines"]),
+        (PREVIEW, ["Large output: only first and last lines"]),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: first and last lines", "700 of 6.4k tokens in context"],
+            ["Large output: only first and last lines", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(
                 PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, intake_slow_model="box/main"
             ),
-            ["Large output: first and last lines", "700 of 6.4k tokens in context"],
+            ["Large output: only first and last lines", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS, asked="failures"),
-            ["Large output: first and last lines", "700 of 6.4k tokens in context"],
+            ["Large output: only first and last lines", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(PREVIEW, text=_LOG, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: first, last and error lines", "700 of 6.4k tokens in context"],
+            ["Large output: only first, last and error lines", "700 of 6.4k tokens in context"],
         ),
-        (with_answer(PREVIEW, text=_SOURCE), ["Large output: first and last lines, and definitions"]),
+        (with_answer(PREVIEW, text=_SOURCE), ["Large output: only first and last lines and definitions"]),
         (
             with_answer(PREVIEW, text=_MATCHES, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: first matches", "700 of 6.4k tokens in context"],
+            ["Large output: only first matches", "700 of 6.4k tokens in context"],
         ),
         (
             with_answer(COMPACT, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),
-            ["Large output: the part that the agent asked for", "700 of 6.4k tokens in context"],
+            ["Large output: only the part that the agent asked for", "700 of 6.4k tokens in context"],
         ),
-        (replace(PREVIEW, badge="cached"), ["Cached", "Large output: first and last lines"]),
+        (replace(PREVIEW, badge="cached"), ["Cached", "Large output: only first and last lines"]),
         (
             with_answer(replace(PREVIEW, badge="folded"), tokens=700, full_tokens=6_400),
-            ["Compacted", "Large output: first and last lines"],
+            ["Compacted", "Large output: only first and last lines"],
         ),
         (replace(PREVIEW, removed_at_ms=1), ["removed as a secret"]),
         (with_answer(CARD, whole=False), []),

@@ -288,6 +288,7 @@ def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
     row = next(row for row in _state(simulator).rows if row.seq == write)
     assert (row.state, row.way_back) == ("arguments_cached", "undo")
     assert action_text("undo", row) == "Undo “Cached 1 output and 1 tool input”"
+    assert row.explanation.startswith("A text that the agent wrote in a tool call.")
     assert cached_by(simulator.transcript, write) == (sweep,)
     undone, gauge = simulator.transcript.fork_with(Undone(sweep)), simulator.gauge()
     row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))

@@ -310,7 +310,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         for recorded in simulator.log
     ]
     sizes = f"{format_tokens(before + between - swept)} → {format_tokens(after)}"
-    words = f"Context: {sizes} · Compacted start of turn 1 · Cached outputs · by you"
+    words = f"Context: {sizes} · Compacted messages · Cached outputs · by you"
     assert _context_lines(simulator) == [words], "the sizes are of both"
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
