@@ -1,9 +1,14 @@
-"""How many tests failed, read from the summary of a test run."""
+"""Which tests failed and how many, read from the output of a test run."""
 
 from __future__ import annotations
 
 import re
 
+TESTS_PASSED = re.compile(
+    r"(?:[=\s]*|test result: ok\. |Tests:? )(?:\d+ \w+, )*[1-9]\d* pass(?:ed|ing)\b"
+    r"|Ran [1-9]\d* tests? in |OK \([1-9]\d* tests?, |100% tests passed\b|ok \S+ (?:[\d.]+s\b|\(cached\))"
+    r"|[1-9]\d* examples?, 0 failures\b|(?:\[INFO\] )?Tests run: [1-9]\d*, Failures: 0, Errors: 0\b"
+)
 _TEST_SUMMARIES = tuple(
     re.compile(form)
     for form in (
@@ -22,6 +27,29 @@ _TEST_SUMMARIES = tuple(
     )
 )
 _SUMMARY_LINES = 8  # from the end: jest and cargo say more below
+_STATUS = re.compile(r"OK(?: \(.*\))?")  # of unittest, below the line that says how many tests ran
+_RESULT_LINES = 2  # newest ones: unittest takes two lines for a result
+_MAX_CHARS = 1_000  # of a line about tests
+_NUMBER = re.compile(r"\d+: ")  # of a line of a preview
+_MAY_NAME = ("FAIL", "ERROR", "Failed", "not ok ", "\u203a", "✕", "✗", "✘", "×", "rspec ")
+_FAILED_TESTS = tuple(
+    re.compile(form)
+    for form in (
+        r"(?:FAIL|ERROR): (?P<name>\w+ \(\S+\)).*",  # unittest
+        r"(?P<name>\w+ \(\S+\)).* \.\.\. (?:FAIL|ERROR)",  # the same with -v
+        r"(?:\[gw\d+\] \[ *\d+%\] )?(?:FAILED|ERROR) (?P<name>\S+\.py(?:::.+?)?)(?: - .*)?",  # pytest
+        r"(?P<name>\S+\.py::.+?) (?:FAILED|ERROR)(?: +\[ *\d+%\])?",  # the same with -v
+        r"--- FAIL: (?P<name>\S+).*",  # go test
+        r"test (?P<name>\S+) \.\.\. FAILED",  # cargo
+        r"● (?P<name>.+ \u203a .+)",  # jest
+        r"[✕✗✘×] (?P<name>.+?)(?: \(?\d+ ?ms\)?)?",  # the same, and vitest
+        r"not ok \d+(?: -)? (?P<name>.+)",  # node, TAP
+        r"rspec (?P<name>\./\S+:\d+) # .*",
+        r"(?P<name>\S+ > .+) FAILED",  # gradle
+        r"\[ERROR\] +(?P<name>\w+\.\w+):\d+ .*",  # maven
+        r"\d+ - (?P<name>\S+) \((?:Failed|Timeout|SEGFAULT)\).*",  # ctest
+    )
+)
 
 
 def failed_tests(output: str, *, is_last: bool = True) -> int | None:
@@ -40,3 +68,28 @@ def failed_tests(output: str, *, is_last: bool = True) -> int | None:
         count = int(numbers.get("n") or 0) + int(numbers.get("m") or 0)
         return 0 if numbers.get("go") else count or None
     return None
+
+
+def lines_on_tests(output: str) -> list[str]:
+    """Return the lines that say how tests went: the newest result, then each test that failed, once."""
+    results: list[str] = []
+    failed: dict[str, str] = {}
+    for line in output.splitlines():
+        plain = _NUMBER.sub("", line[:_MAX_CHARS].strip(), count=1)
+        if name := _failed_test(plain):
+            failed.setdefault(name, line)
+        elif _is_result(plain):
+            results.append(line)
+    return [*results[-_RESULT_LINES:], *failed.values()]
+
+
+def _failed_test(line: str) -> str:
+    if not any(word in line for word in _MAY_NAME):
+        return ""
+    found = next(filter(None, (form.fullmatch(line) for form in _FAILED_TESTS)), None)
+    return found["name"] if found is not None else ""
+
+
+def _is_result(line: str) -> bool:
+    words = " ".join(line.split())
+    return bool(TESTS_PASSED.match(words) or _STATUS.fullmatch(words)) or failed_tests(words) is not None

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS, COMMAND_HEADER, MATCHES_HEADER, ToolKind
+from helix_desktop.domain.failed_tests import TESTS_PASSED
 from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
@@ -243,11 +244,6 @@ _INFORMATIVE_END = re.compile(
     r"|files?)\b"
     r"|\b(?:FAIL(?:ED)?|PASS(?:ED)?|OK|BUILD|SUCCESS(?:FUL)?|Traceback|panic:|fatal:|error(?:\[\w+\])?:)"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|^ok \S+ (?:[\d.]+s\b|\(cached\))"
-)
-_TESTS_PASSED = re.compile(
-    r"(?:[=\s]*|test result: ok\. |Tests:? )(?:\d+ \w+, )*[1-9]\d* pass(?:ed|ing)\b"
-    r"|Ran [1-9]\d* tests? in |OK \([1-9]\d* tests?, |100% tests passed\b|ok \S+ (?:[\d.]+s\b|\(cached\))"
-    r"|[1-9]\d* examples?, 0 failures\b|(?:\[INFO\] )?Tests run: [1-9]\d*, Failures: 0, Errors: 0\b"
 )
 _CHANGED = re.compile(r"\d+ files? changed, ")  # of `git diff --stat`, often behind the tests
 _PACKAGE_OK = re.compile(r"ok \S+/\S+ (?:\(cached\)|[\d.]+s\b)")  # of `go test`: a line each
@@ -508,12 +504,12 @@ def _rank_of(line: str) -> int | None:
 
 def _test_results(lines: Sequence[str]) -> list[str]:
     """Return the lines that say how tests went, in the order given; none if no test passed."""
-    if not any(map(_TESTS_PASSED.match, lines)):
+    if not any(map(TESTS_PASSED.match, lines)):
         return []
     return [
         line
         for line in lines
-        if _TESTS_PASSED.match(line) or _STATUS_ALONE.fullmatch(line) or _rank_of(line) == RESULT
+        if TESTS_PASSED.match(line) or _STATUS_ALONE.fullmatch(line) or _rank_of(line) == RESULT
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence, Set
+from itertools import accumulate
 
 import msgspec
 
@@ -30,6 +31,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     Section,
 )
+from helix_desktop.domain.failed_tests import lines_on_tests
 from helix_desktop.domain.files.file_use import file_use, is_todo_tool, tool_kind
 from helix_desktop.domain.identifiers import argument_text
 from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
@@ -43,6 +45,7 @@ _CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, a
 _SMALL = 1_500  # characters of an output that is shown whole, a marker or not: each line may be a result
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
+_TEST_LINE = 120  # characters of a line about tests that stands between head and tail
 _NEW_NAMES = 600  # characters of the names that a change of a file defines
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
@@ -221,17 +224,31 @@ def truncate_middle(text: str, cap: int) -> str:
     """Return head and tail of a text in about `cap` characters, as data: no line of it can begin an entry.
 
     Both are cut between words. They stand on one line only if they are of one: two items of a list would
-    read as one statement.
+    read as one statement. Lines between them that say how tests went stay.
     """
     if len(text) <= cap and len(plain := _as_data(text)) <= cap:
         return plain
+    head, gap, tail = _head_and_tail(text, cap)
+    on_tests = [escape_markers(line.strip())[:_TEST_LINE] for line in lines_on_tests(text)]
+    if any(line not in head and line not in tail for line in on_tests):
+        ends = accumulate(len(line) + len(f"…{_FURTHER}") for line in on_tests)
+        kept = {line: end for line, end in zip(on_tests, ends, strict=True) if end <= cap * 2 // 3}
+        head, gap, tail = _head_and_tail(text, cap - max(kept.values(), default=0))
+        between = [line for line in kept if line not in head and line not in tail]
+        between = [line if len(line) < _TEST_LINE else f"{line}…" for line in between]
+        gap = _FURTHER.join(["…", *between, "…"]) if between else gap
+    return f"{head} {gap} {tail}"
+
+
+def _head_and_tail(text: str, cap: int) -> tuple[str, str, str]:
+    """Return the head of a text, what stands for the rest, and the tail, in about `cap` characters."""
     between = text[cap:-cap] if len(text) > 2 * cap else ""
     joint = "\n" if "\n" in between else ""
     data = _as_data(f"{text[:cap]}{joint}{text[-cap:]}" if between else text)
     start, end = cap * 2 // 3, len(data) - cap // 3
     gap = f"…{_FURTHER}…" if "\n" in data[start:end] else "…"
     head = _WORD_END.sub("", data[:start]).removesuffix("|").removesuffix("\n")  # of a line that is cut
-    return f"{head} {gap} {_WORD_START.sub('', data[end:])}"
+    return head, gap, _WORD_START.sub("", data[end:])
 
 
 def _as_data(text: str) -> str:

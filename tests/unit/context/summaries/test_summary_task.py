@@ -328,6 +328,39 @@ def test_a_short_record_says_what_was_found() -> None:
     assert read == "e6 tool read_file : fee"
 
 
+_PASSED = "".join(f"test_{n} (test_tide.TestTide.test_{n}) ... ok\n" for n in range(60))
+_OTHER = "  a line of a traceback\n" * 40
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        (
+            f"{_PASSED}FAIL: test_ebb (test_tide.TestTide.test_ebb)\n{_OTHER}"
+            f"ERROR: test_flood (test_tide.TestTide.test_flood)\n{_OTHER}"
+            "Ran 62 tests in 0.1s\n\nFAILED (failures=1, errors=1)\n",
+            ["FAIL: test_ebb (", "ERROR: test_flood (", "FAILED (failures=1, errors=1)"],
+        ),
+        (
+            f"{_PASSED}FAILED tests/test_tide.py::test_ebb - {'assert 1 == 2 ' * 20}\n"
+            f"FAILED tests/test_tide.py::test_flood[a b]\n=== 2 failed in 0.10s ===\n{_OTHER}",
+            ["FAILED tests/test_tide.py::test_ebb - ", "::test_flood[a b]\n", "=== 2 failed in 0.10s ==="],
+        ),
+        (
+            f"{_PASSED}Ran 75 tests in 0.1s\n\nOK\n{_OTHER}tide: must be 1 or more\n",
+            ["Ran 75 tests in 0.1s\n| OK\n", "tide: must be 1 or more"],
+        ),
+    ],
+)
+def test_a_cut_output_keeps_the_lines_that_say_how_tests_went(text: str, kept: list[str]) -> None:
+    """Which tests failed is what a summary has to say of a run, not which passed."""
+    output = ToolAnswered("c", "run_command", text, "d" * 64, 9, 9, 9, about="exit 1", exit_code=1)
+    (line,) = short_lines([LogItem(7, 0, 1, 1, output, 9, 9)])
+    for cut in (line.text, truncate_middle(text, 300)):
+        assert [part for part in kept if part not in cut] == []
+    assert len(truncate_middle(text, 600)) <= 600 + len(" …\n| … ")
+
+
 def test_a_record_names_what_a_cut_edit_defines() -> None:
     """Else an observation could not name the tests that were written; what stood there before is not new."""
     old = "def test_kept():\n" + "    assert level() == 1\n" * 20
