@@ -53,7 +53,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Kept under {share} so an answer fits. Old parts leave earlier, to save tokens.",
+                    "Kept under {share} so an answer fits. To save tokens, old parts leave before that.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)
