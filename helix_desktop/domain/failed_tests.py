@@ -1,4 +1,4 @@
-"""Which tests failed and how many, read from the output of a test run."""
+"""Which tests failed and how many, or that all passed, read from the output of a test run."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ _TEST_SUMMARIES = tuple(
 )
 _SUMMARY_LINES = 8  # from the end: jest and cargo say more below
 _STATUS = re.compile(r"OK(?: \(.*\))?")  # of unittest, below the line that says how many tests ran
+_SOME_FAILED = re.compile(r"[=\s]*(?:\d+ \w+, )*[1-9]\d* (?:failed|errors?)\b")  # also where no time stands
 _RESULT_LINES = 2  # newest ones: unittest takes two lines for a result
 _MAX_CHARS = 1_000  # of a line about tests
 _NUMBER = re.compile(r"\d+: ")  # of a line of a preview
@@ -70,12 +71,26 @@ def failed_tests(output: str, *, is_last: bool = True) -> int | None:
     return None
 
 
+def passed_tests(output: str) -> str:
+    """Return the newest result of tests in an output, on one line; empty if a test failed, or none ran."""
+    result = status = ""
+    for line in reversed(output.splitlines()):
+        plain = _plain(line)
+        if failed_tests(plain) is not None or _SOME_FAILED.match(plain):
+            return ""
+        if not result and _STATUS.fullmatch(plain):
+            status = f": {plain}"
+        elif not result and TESTS_PASSED.match(plain):
+            result = f"{plain.strip('= ')}{status}"
+    return result
+
+
 def lines_on_tests(output: str) -> list[str]:
     """Return the lines that say how tests went: the newest result, then each test that failed, once."""
     results: list[str] = []
     failed: dict[str, str] = {}
     for line in output.splitlines():
-        plain = _NUMBER.sub("", line[:_MAX_CHARS].strip(), count=1)
+        plain = _plain(line)
         if name := _failed_test(plain):
             failed.setdefault(name, line)
         elif _is_result(plain):
@@ -91,5 +106,8 @@ def _failed_test(line: str) -> str:
 
 
 def _is_result(line: str) -> bool:
-    words = " ".join(line.split())
-    return bool(TESTS_PASSED.match(words) or _STATUS.fullmatch(words)) or failed_tests(words) is not None
+    return bool(TESTS_PASSED.match(line) or _STATUS.fullmatch(line)) or failed_tests(line) is not None
+
+
+def _plain(line: str) -> str:
+    return _NUMBER.sub("", " ".join(line[:_MAX_CHARS].split()), count=1)

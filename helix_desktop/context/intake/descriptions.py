@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS, COMMAND_HEADER, MATCHES_HEADER, ToolKind
-from helix_desktop.domain.failed_tests import TESTS_PASSED
+from helix_desktop.domain.failed_tests import TESTS_PASSED, passed_tests
 from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
@@ -475,8 +475,9 @@ def _first_informative_line(text: str) -> str:
 def _last_informative_line(text: str, exit_code: int | None) -> str:
     """Return the last line that says how a command ended, else why it failed, else its last line.
 
-    Of one that failed no line that says what went well: that was a command before. Of one that ended with 0
-    no error behind a summary of tests that passed: a command behind them printed it.
+    Of one that failed what went well is no reason, as that was a command before: a result of tests that
+    passed stands before the error. Of one that ended with 0 no error behind such a result: a command behind
+    the tests printed it.
     """
     failed = bool(exit_code)
     lines = [" ".join(line.split()) for line in reversed(text[-_READ_CHARS:].split("\n"))]
@@ -494,6 +495,8 @@ def _last_informative_line(text: str, exit_code: int | None) -> str:
     plain = line.strip(_RULE_CHARS) or line
     if _PACKAGE_OK.match(plain) and (packages := sum(map(bool, map(_PACKAGE_OK.match, lines)))) > 1:
         plain = f"{packages} packages ok"
+    if (failures or why) and (passed := passed_tests(text[-_READ_CHARS:])):
+        plain = f"{passed}; {plain}"
     return f'"{ellipsize(plain, _QUOTED_CAP)}"' if plain else ""
 
 

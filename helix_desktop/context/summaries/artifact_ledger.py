@@ -18,6 +18,7 @@ from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.digest import CACHE_TOOLS, digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.failed_tests import passed_tests
 from helix_desktop.domain.files.file_use import is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.private_details import has_form_of_secret
@@ -386,6 +387,8 @@ class Ledger(msgspec.Struct):
         result = result_line
         if not ok:
             result = error_line(output.text) or result_line
+            passed = passed_tests(output.text[-_TAIL_CHARS:])
+            result = f"{passed}; {result}" if passed and passed not in result else result
         # The same command with another part of its output shown is one: else each `| tail -20` stands there.
         key = whole_command(output.target)
         self.commands.pop(key, None)

@@ -136,14 +136,20 @@ def test_a_failed_command_is_described_by_its_error() -> None:
         (  # another command passed before, or after
             "== 48 passed in 0.73s ==\nsrc/a.py:3: error: bad type\nerror: lint failed\n",
             1,
-            "error: lint failed",
+            "48 passed in 0.73s; error: lint failed",
         ),
         (
             "2 failed, 46 passed in 3.10s\nreport written\n3 files uploaded\n",
             1,
             "2 failed, 46 passed in 3.10s",
         ),
-        ("48 passed in 0.73s\nmake: *** [check] Error 2\n", 2, "make: *** [check] Error 2"),
+        ("48 passed in 0.73s\nmake: *** [all] Error 2\n", 2, "48 passed in 0.73s; make: *** [all] Error 2"),
+        (
+            "-----\nRan 75 tests in 0.1s\n\nOK (skipped=1)\nusage: tide [--width]\ntide: error: not 0\n",
+            2,
+            "Ran 75 tests in 0.1s: OK (skipped=1); tide: error: not 0",
+        ),
+        ("2 failed in 0.10s\n48 passed in 0.73s\nerror: bad type\n", 1, "error: bad type"),
         ("48 passed in 0.73s\ndiff: x: No such file\n", 2, "48 passed in 0.73s"),
     ],
 )

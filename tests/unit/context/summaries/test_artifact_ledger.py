@@ -169,6 +169,15 @@ def test_tests_that_failed_before_a_pipe_are_a_failure() -> None:
     assert line.endswith("FAILED test_a.py::test_x - assert 1 == 2")
 
 
+def test_tests_that_passed_before_another_command_failed_stand_beside_its_error() -> None:
+    """Where a later part failed on purpose, what the tests gave is all there is to know."""
+    output = "exit code 2\n.....\nRan 75 tests in 0.1s\n\nOK\nusage: tide\ntide: error: --width must be 1\n"
+    command = "python3 -m unittest; python3 -m tide --width 0"
+    items = session_with(answer("run_command", command, output, 2)).transcript.messages.items
+    (line,) = build_ledger(items).text(600).splitlines()
+    assert line.endswith(": Ran 75 tests in 0.1s: OK; tide: error: --width must be 1")
+
+
 def test_a_file_written_again_after_it_was_deleted_is_there() -> None:
     """The newest state counts."""
     simulator = session_with(
