@@ -46,7 +46,7 @@ _ABOUT_USER = frozenset({"user", "ask", "said", "forbid", "forbad"})  # how a no
 _SHORT = 3  # words of an instruction so short that a line must have all of them
 _SHARED_NAMES = 0.5  # share of a conclusion's names and numbers that a line must have to name it
 _CITED = re.compile(r"\[(e\d{1,12}(?:, e\d{1,12})*)\]$")
-_MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions")
+_MAY_BE_QUOTED: Container[FactKind] = ("instructions", "conclusions", "hashes", "numbers")
 _MAY_BE_REPLACED: Container[FactKind] = ("instructions", "conclusions", "numbers")
 _HASH_DIGITS = 7  # digits by which a hash is named
 _COMMAND_CHARS = 60  # characters of a command by which it is named
@@ -147,8 +147,8 @@ def check_covered_facts(
     The missing ones are listed in about `max_chars` characters, conclusions in 0.8 times and tasks in 0.4
     times as many more, to stand below the summary; files that were changed come before those that were only
     read. A sentence with several hashes, or several numbers, is listed once. `quoted` are the seqs of
-    messages that stay verbatim: their instructions and conclusions are counted, not listed. Tasks are what is
-    left to do on the `todo_list`.
+    messages that stay verbatim: what these say is counted, not listed. Tasks are what is left to do on the
+    `todo_list`.
     """
     named, is_quoted = CheckedText(text), quoted.__contains__
     checked: list[SummaryCoverage] = []

@@ -240,6 +240,15 @@ def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
     assert coverage.total == len(quotes) + coverage.verbatim
 
 
+def test_a_sentence_of_a_message_that_stays_verbatim_is_not_repeated_below_the_summary() -> None:
+    facts = facts_of("Each ferry waits 45 min since 3fa9c1d27b.")
+    listed, quoted = checked(facts, ""), checked(facts, "", quoted={2})
+    for kind in (listed["numbers"], listed["hashes"]):
+        assert [fact.sources for fact in kind.missing] == [(2,)]
+    for kind in (quoted["numbers"], quoted["hashes"]):
+        assert (kind.named, kind.verbatim, kind.missing) == (0, 1, ())
+
+
 def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_it() -> None:
     """A task that is done, or that the summary names, does not."""
     items = (
