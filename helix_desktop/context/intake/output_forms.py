@@ -331,10 +331,10 @@ def _error_lines(
         if (match := finder.find(line)) is not None:
             index = match.index
             excerpt = _excerpt(line, max(0, index - cap // 4), cap - _NUMBER_CAP) if len(line) > cap else line
-            error_line = _RankedLine(number + place, " ".join(_RULE.sub(" ", excerpt).split()), match.rank)
+            error_line = _RankedLine(number + place, _RULE.sub("", excerpt).rstrip(), match.rank)
             ranks[error_line.number] = match.rank
             last = error_line if match.rank < MENTION else last
-            shape = _NUMBERS.sub("#", error_line.text)
+            shape = _NUMBERS.sub("#", " ".join(error_line.text.split()))
             counts[shape] += 1
             if counts[shape] <= _FEW_ALIKE:
                 shapes.setdefault(shape, []).append(error_line)

@@ -54,6 +54,7 @@ WindowItemKind = Literal[
     "output",
     "recalled",
     "pinned",
+    "provider_count",
 ]
 WindowItemState = Literal[
     "fixed",
@@ -350,7 +351,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             if has_words:
                 name = _plain(response.text)
             elif targets := _short(", ".join(map(one_line, filter(None, cached)))):
-                name = text("Input of {call}", call=targets)
+                name = text("Tool input: {call}", call=targets)
             state = "arguments_cached" if swept else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)

@@ -55,7 +55,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
-_ROUNDED_FROM, _ROUNDED_TO = 1_000, 100  # tokens: `12.1k` is off by less, as are the rows above it
+_SMALL_DIFFERENCE = 0.05  # of the total: one that frames and names of tools explain
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
@@ -137,8 +137,8 @@ def inspector_state(
 ) -> InspectorState:
     """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    What the provider reports belongs to the total. As it counts, `fresh` tokens at the end of the request
-    are not in its cache.
+    What the provider counts more or less is a row, so that all add up to the total. As it counts, `fresh`
+    tokens at the end of the request are not in its cache.
     """
     room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
     titles = _undo_titles(items, transcript)
@@ -150,13 +150,13 @@ def inspector_state(
         )
         for row in window_rows(items, round(fresh / gauge.ratio))
     )
+    rows = _with_difference(rows, gauge.used)
     own_policy = transcript.session_policy
     return InspectorState(
         gauge,
         compaction_text=compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
-        provider_difference=_provider_difference(gauge, sum(row.tokens for row in rows)),
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
@@ -202,10 +202,18 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
     return tuple(rows)
 
 
-def _provider_difference(gauge: UsageGauge, counted: int) -> int:
-    """Return by how much the rows miss the total; 0 where they add up to it, as rounded."""
-    more = gauge.used - counted
-    return 0 if abs(more) <= (_ROUNDED_TO if gauge.used >= _ROUNDED_FROM else 0) else more
+def _with_difference(rows: tuple[WindowRow, ...], used: int) -> tuple[WindowRow, ...]:
+    """Return the rows with one of what the provider counts more or less than Helix; a small one with what is
+    always sent."""
+    more = used - sum(row.tokens for row in rows)
+    if not rows or not more:
+        return rows
+    name = tr("Your provider counts more") if more > 0 else tr("Your provider counts less")
+    why = tr("Than Helix, which counts each row: for all of them together.")
+    row = WindowRow(0, "provider_count", name, more, "fixed", why, text=why)
+    is_small = abs(more) <= _SMALL_DIFFERENCE * used
+    at = next((at for at, row in enumerate(rows) if row.seq), len(rows)) if is_small else len(rows)
+    return (*rows[:at], row, *rows[at:])
 
 
 def _kind(item: WindowItem) -> WindowItemKind:

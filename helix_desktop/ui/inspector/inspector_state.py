@@ -67,6 +67,7 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
         "seg_turn",
         text("Outputs that the agent recalled, or you into your messages."),
     ),
+    "provider_count": SegmentLook(text("Your provider's count"), "seg_fixed"),
     "reserve": SegmentLook(text("Room for the answer"), "scrollbar"),
     "free": SegmentLook(text("Free", "of the context window"), "seg_free"),
 }
@@ -224,12 +225,12 @@ class WindowRow(WindowItem, frozen=True):
         tokens, room = format_tokens(self.missing), format_tokens(self.room)
         if self.way_back == "undo":
             return tr(
-                "It takes {tokens} more tokens, and {room} fit: the next request then caches or compacts "
-                "older parts again.",
+                "That adds {tokens} tokens where {room} fit, so the next request caches or compacts older "
+                "parts again.",
                 tokens=tokens,
                 room=room,
             )
-        return tr("All of it takes {tokens} more tokens, and {room} fit.", tokens=tokens, room=room)
+        return tr("That would add {tokens} tokens where {room} fit.", tokens=tokens, room=room)
 
     @property
     def tooltip(self) -> str:
@@ -374,8 +375,7 @@ class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
     `compaction_text` says when the conversation is compacted, or why it isn't, `cost_text` what the request
-    costs, and `provider_difference` how many tokens more than the rows the provider counts, unless rounding
-    explains it. `provider_cache` is None before the first request whose discount was reported. `past` says
+    costs. `provider_cache` is None before the first request whose discount was reported. `past` says
     of which step the request is, if it was sent already, `past_figures` when and how large, and `past_note`
     what of it is not as it was.
     """
@@ -384,7 +384,6 @@ class InspectorState(msgspec.Struct, frozen=True):
     segments: tuple[Segment, ...] = ()
     rows: tuple[WindowRow, ...] = ()
     compaction_text: str = ""
-    provider_difference: int = 0
     is_managed: bool = True
     own_policy: str = ""  # of the session; empty: the workspace's
     provider_cache: ProviderCacheState | None = None

@@ -58,7 +58,7 @@ from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.next_compaction import explain_ways_back
-from helix_desktop.words.numbers import format_token_difference, format_tokens, format_whole_percent
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -107,8 +107,8 @@ class ContextBar(Themed, QWidget):
         """
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
         self._window, self._threshold = max(1, window_size), threshold
-        filling = [part for part in segments if part.kind not in ("free", "reserve")]
-        # The parts are by our count; they share the place that the provider's total takes.
+        filling = [part for part in self._segments if part.kind not in ("free", "reserve")]
+        # What the provider counts less takes no place: the others share it.
         self._used, self._scale = used, used / max(1, sum(part.tokens for part in filling))
         parts = [f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments]
         over = [self._over_text()] if self._used > self._window else []
@@ -298,7 +298,7 @@ class Breakdown(QWidget):
             segment = segments.get(kind)
             # What isn't sent is no part of the sum; the bar shows it.
             is_sent = kind not in ("free", "reserve")
-            part.setVisible(segment is not None and segment.tokens > 0 and is_sent)
+            part.setVisible(segment is not None and segment.tokens != 0 and is_sent)
             if segment is not None:
                 part.set_value(segment.label, format_tokens(segment.tokens))
         self.provider_cache.show_state(state.provider_cache)
@@ -362,7 +362,7 @@ class RequestReader(QWidget):
         """Show a text; of a row of the next request with what brings back all of it."""
         self._way_back = window_row.way_back if window_row is not None and not is_past else None
         note = ""
-        if window_row is not None:
+        if window_row is not None and window_row.kind != "provider_count":
             note = tr("Below is the text that the model gets.")
             names_entries = window_row.is_summary or window_row.state in ("cached", "repeated")
             if names_entries and (entry := _ENTRY.search(text)):
@@ -626,8 +626,7 @@ class Inspector(Themed, QWidget):
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
         self._request_title = TextLine(tr("In the next request"), 13, 600)
         title = row(self._request_title, None, show_request, margins=_SIDES)
-        self.difference = KeyValue(muted=True)
-        return pane(column(title, self.requests, row(self.difference, margins=_SIDES), gap=4))
+        return pane(column(title, self.requests, gap=4))
 
     def _show_window(self, state: InspectorState) -> None:
         gauge = state.gauge
@@ -638,10 +637,6 @@ class Inspector(Themed, QWidget):
         self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
         self.until.setText(state.compaction_text)
         self._acts.setVisible(state.is_managed)
-        more = state.provider_difference
-        self.difference.setVisible(bool(more))
-        name = tr("Your provider counts more") if more > 0 else tr("Your provider counts less")
-        self.difference.set_value(name, format_token_difference(more))
 
     def _scroll_to_current(self, current: QModelIndex) -> None:
         is_by_mouse = QGuiApplication.mouseButtons() != Qt.MouseButton.NoButton  # rows stay under it

@@ -364,9 +364,7 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
     for card in cards:
         group = groups.get(card.targets[0] if isinstance(card, UndoCard) else card.seq)
         if isinstance(card, UndoCard):
-            last = run[-1] if run and run[-1].kind == card.kind else None
-            is_same = last is not None and group is not None and groups.get(last.targets[0]) is group
-            if not is_same and (last is None or last.at_ms != card.at_ms):
+            if not run or (run[-1].kind, run[-1].at_ms) != (card.kind, card.at_ms):
                 run, place = [], len(merged)
                 merged.append(card)
             run.append(card)

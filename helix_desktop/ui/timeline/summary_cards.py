@@ -494,7 +494,12 @@ class ChangeCard(Rewrite, frozen=True):
 
     @property
     def title(self) -> str:
-        """What became of older messages, and of outputs, in a few words each."""
+        """What became of older messages, and of outputs, in a few words each; which of it was undone."""
+        undone = tuple(part for part in self.parts if part.is_undone)
+        if 0 < len(undone) < len(self.parts):
+            standing = tuple(part for part in self.parts if not part.is_undone)
+            words = tr("undone: {title}", title=replace(self, parts=undone).title)
+            return dotted((replace(self, parts=standing).title, words))
         summaries = [part for part in self.parts if not isinstance(part, SweepCard)]
         events = [part.facts.event if isinstance(part, PlacedCard) else part.event for part in summaries]
         ranges = sorted(

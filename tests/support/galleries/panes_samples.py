@@ -539,6 +539,5 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         gauge, parts, window_rows(count),
         "Kept under 85 % so an answer fits. To save tokens, old parts leave before that.",
-        1_100,
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -39,7 +39,7 @@ from helix_desktop.ui.inspector.request_list import (
 )
 from helix_desktop.ui.inspector.view import Breakdown, Inspector, KeyValue, ProviderCacheCard, ShowCacheUses
 from helix_desktop.ui.kit.intents import FocusComposer
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.provider_cache import miss_text
 from helix_desktop.words.times import format_date_and_time, format_moment
 from tests.support.galleries.panes_samples import inspector_state, window_rows
@@ -314,18 +314,6 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     )
 
 
-def test_what_the_provider_counts_more_or_less_is_a_row(pane: Inspector) -> None:
-    state = inspector_state()
-    for more, words in (
-        (0, ""),
-        (3_000, "Your provider counts more: +3k"),
-        (-200, f"Your provider counts less: {format_token_difference(-200)}"),
-    ):
-        pane.set_state(replace(state, provider_difference=more))
-        assert pane.difference.isHidden() == (not more)
-        assert not more or pane.difference.accessibleName() == words
-
-
 def test_p_pins_only_outputs(pane: Inspector) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     pane.requests.setFocus()
@@ -394,7 +382,7 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     assert intents_of(pane, lambda: find_button(pane, "way_back").click()) == [ActOnRow("send_full", marker)]
     pane.show_page(marker.label, "[CACHED]", replace(marker, whole=row.tokens + 900, room=800))
     assert not find_button(pane, "way_back").isEnabled()
-    reason = "All of it takes 900 more tokens, and 800 fit."
+    reason = "That would add 900 tokens where 800 fit."
     assert any(reason in it.text() for it in pane.findChildren(QLabel))
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)

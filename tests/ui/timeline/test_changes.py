@@ -120,6 +120,22 @@ def test_an_undo_names_the_row_where_all_of_it_was_undone(undone: tuple[int, ...
     assert [card.title for card in merged if isinstance(card, UndoCard)] == [f"Undone: {name}"]
 
 
+def test_a_later_redo_of_a_part_is_not_named_as_the_row() -> None:
+    """Redo of the caching of one output was said to have redone the compaction, which an earlier one had."""
+    redo = UndoCard(42, NOW_MS + 5, "redo", (15,), "Cached 1 output")
+    earlier = [UndoCard(40 - seq, NOW_MS, "redo", (seq,), f"Part {seq}") for seq in (12, 14, 16)]
+    merged = merge_changes((redo, *earlier, *_parts()), _STEPS)
+    titles = [card.title for card in merged if isinstance(card, UndoCard)]
+    assert titles == ["Redone: Cached 1 output", f"Redone: {_TITLE}"]
+
+
+def test_a_row_says_which_part_of_it_was_undone() -> None:
+    parts = [replace(part, is_undone=part.seq == 12) for part in _parts()]
+    (row,) = merge_changes(parts, _STEPS)
+    expected = "Compacted turns 1–46 · Compacted turns 1–9 · Cached 1 output · undone: Cached 2 outputs"
+    assert row.title == expected
+
+
 def test_one_click_on_several_rows_is_one_undo() -> None:
     """A summary of the panel stands for the compactions of several requests."""
     rows = (*_parts(), SweepCard(8, NOW_MS, 3, SWEPT))

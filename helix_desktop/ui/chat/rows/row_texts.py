@@ -258,7 +258,7 @@ def output_form_texts(row: ToolRow) -> tuple[str, ...]:
 
 
 def cached_arguments_text() -> str:
-    return tr("Input cached", "of a call, not its output")
+    return tr("Tool input cached", "of a call, not its output")
 
 
 def removed_state_text() -> str:

@@ -199,6 +199,13 @@ def test_important_lines_have_the_numbers_that_recall_accepts(indexes: list[int]
         assert (shown, found) == (len(numbered), sum(first <= index + 1 <= last for index in indexes))
 
 
+def test_a_line_that_is_shown_has_its_spaces() -> None:
+    """It was quoted as verbatim, with one space where the file has two."""
+    lines = [f"compiling module number {n}" for n in range(300)]
+    lines[150] = "    11:17:00  WARN  harbor\tERROR: gauge  replaced"
+    assert f"151: {lines[150]}" in preview_output("\n".join(lines), DIGEST, 300).splitlines()
+
+
 def test_among_many_errors_the_last_distinct_one_is_kept() -> None:
     """Similar errors count as one; the final error is not lost behind hundreds of others."""
     names = [f"{prefix}{two}" for prefix in "abcdefghijklmnopqrst" for two in "abcdefghij"]

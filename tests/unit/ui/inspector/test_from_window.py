@@ -73,31 +73,33 @@ def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     state = inspector_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
-    assert [row.tokens for row in state.rows] == [item.tokens for item in rows]
-    assert sum(row.tokens for row in state.rows) == window.estimate
+    sent = [row for row in state.rows if row.kind != "provider_count"]
+    assert [row.tokens for row in sent] == [item.tokens for item in rows]
+    assert sum(row.tokens for row in sent) == window.estimate
     assert state.gauge.used == now.used
     check_parts_as_shown_add_up(state)
     sizes = {segment.kind: segment.tokens for segment in state.segments}
-    assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == window.estimate
+    assert sum(sizes.values()) - sizes["reserve"] - sizes["free"] == now.used
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
 
 
 def check_parts_as_shown_add_up(state: InspectorState) -> None:
-    """Rows to their group, groups and legend to the total, with the difference that is said of it."""
+    """Rows to their group, groups and legend to the total."""
     groups, total = request_groups(state.rows), format_tokens(state.gauge.used)
     for group in groups:
         _check_sum([format_tokens(row.tokens) for row in group.rows], group.tokens_text)
-    more = state.provider_difference
-    difference = ["-" * (more < 0) + format_tokens(abs(more))] if more else []
     legend = [format_tokens(part.tokens) for part in state.segments if part.kind not in ("reserve", "free")]
     for parts in ([group.tokens_text for group in groups], legend):
-        _check_sum([*parts, *difference], total, unsaid=0 if more else 100)
+        _check_sum(parts, total)
 
 
-def _check_sum(parts: list[str], total: str, unsaid: int = 0) -> None:
-    """Each number over 1,000 is off by half of its last digit at most; `unsaid` only beside such a total."""
-    numbers = [float(part.removesuffix("k")) * (1_000 if "k" in part else 1) for part in (*parts, total)]
-    rounded = sum(50 for part in (*parts, total) if "k" in part) + unsaid * ("k" in total)
+def _check_sum(parts: list[str], total: str) -> None:
+    """Each number over 1,000 is off by half of its last digit at most."""
+    numbers = [
+        float(part.removesuffix("k").replace("\N{MINUS SIGN}", "-")) * (1_000 if "k" in part else 1)
+        for part in (*parts, total)
+    ]
+    rounded = sum(50 for part in (*parts, total) if "k" in part)
     assert abs(sum(numbers[:-1]) - numbers[-1]) <= rounded + 1e-6, (parts, total)
 
 
@@ -119,7 +121,7 @@ def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSi
     state = _state(simulator)
     sums: dict[str, int] = {}
     for row in state.rows:
-        assert 0 <= row.recalled <= row.tokens
+        assert 0 <= row.recalled <= max(0, row.tokens)
         sums[row.kind] = sums.get(row.kind, 0) + row.tokens - row.recalled
         sums["recalled"] = sums.get("recalled", 0) + row.recalled
     parts = {
@@ -332,26 +334,31 @@ def _state(simulator: SessionSimulator, frame: PromptFrame | None = None, used: 
     return inspector_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
 
 
-def test_the_provider_is_named_once_at_the_total() -> None:
+def test_the_provider_is_named_at_the_total_and_in_the_row_of_its_difference() -> None:
     simulator = build_history(1)
     state = _state(simulator)
     assert gauge_source_text(state.gauge) == "Estimated"
     simulator.step("On.", 0, usage_ratio=0.7)
     state = _state(simulator)
     assert gauge_source_text(state.gauge) == "By the provider's count"
-    assert not [row for row in state.rows if "rovider" in row.name + row.why]
+    naming = [row.kind for row in state.rows if "rovider" in row.name + row.why]
+    assert naming == ["provider_count"]
 
 
-@pytest.mark.parametrize("off", [99, -99, 120, -200])
-def test_a_difference_to_the_provider_is_explained_where_rounding_does_not(off: int) -> None:
-    """Else the total says "about"."""
+@pytest.mark.parametrize(("off", "group"), [(60, 0), (-60, 0), (900, -1), (-900, -1)])
+def test_what_the_provider_counts_more_or_less_is_a_row(off: int, group: int) -> None:
+    """A small difference stands with what is always sent, a large one alone at the end."""
     simulator = build_history(1)
     simulator.step("On.", 1)
     simulator.answer_call(0, "word " * 2_000)
     now = simulator.window_rewriter.measure()[1]
     assert now.used > 1_000
     state = _state(simulator, used=now.used + off)
-    assert state.provider_difference == (off if abs(off) > 100 else 0)
+    (row,) = (row for row in state.rows if row.kind == "provider_count")
+    assert (row.tokens, row.label) == (off, f"Your provider counts {'more' if off > 0 else 'less'}")
+    assert row in request_groups(state.rows)[group].rows
+    assert not row.actions
+    check_parts_as_shown_add_up(state)
 
 
 def check_the_preview_is_the_request_message_by_message(simulator: SessionSimulator) -> None:
@@ -365,7 +372,7 @@ def check_the_preview_is_the_request_message_by_message(simulator: SessionSimula
     for row in _state(simulator).rows:
         text = request_row_text(window, rows, row)
         assert text
-        assert text in full_text or row.kind == "tools"
+        assert text in full_text or row.kind in ("tools", "provider_count")
 
 
 def test_excluded_instructions_show_the_line_that_is_sent_for_them() -> None:
