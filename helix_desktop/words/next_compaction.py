@@ -37,7 +37,7 @@ def explain_acts() -> str:
 
 
 def explain_ways_back() -> str:
-    return tr("The agent can recall both, Undo restores them.")
+    return tr("The agent can recall, Undo restores both.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
@@ -53,7 +53,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Kept under {share} so an answer fits. To save tokens, old parts leave before that.",
+                    "Kept under {share} so an answer fits. To save tokens, old parts leave before.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)
@@ -97,7 +97,10 @@ def _pause_text(seconds: int) -> str:
 
 def restored_text(trigger: CompactionTrigger) -> str:
     """Return how long what an undo brought back stays in the context."""
-    share, room = limit_text(trigger.kind, trigger.limit), _distance_text(trigger)
+    distance = max(0, trigger.distance)
+    is_share = FIELDS[trigger.kind.policy_field].is_share
+    room = format_token_count(distance) if is_share else limit_text(trigger.kind, distance)
+    share = limit_text(trigger.kind, trigger.limit)
     return tr("What came back stays until the context reaches {share}, {room} left.", share=share, room=room)
 
 

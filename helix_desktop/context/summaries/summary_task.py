@@ -556,7 +556,8 @@ def _shares_words(lowered: str, instructions: Iterable[str]) -> bool:
     return False
 
 
-MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing something about
+MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing something about,
+MIN_FALLBACKS = 3  # once there are so many
 
 
 class FallbackRate(msgspec.Struct, frozen=True):
@@ -589,11 +590,11 @@ class FallbackRate(msgspec.Struct, frozen=True):
 
     @property
     def fails_often_at_summaries(self) -> bool:
-        return self.fallbacks > MAX_RATE * self.summaries
+        return self.fallbacks >= MIN_FALLBACKS and self.fallbacks > MAX_RATE * self.summaries
 
     @property
     def fails_often_at_parts(self) -> bool:
-        return self.failed_parts > MAX_RATE * self.parts
+        return self.failed_parts >= MIN_FALLBACKS and self.failed_parts > MAX_RATE * self.parts
 
 
 NO_SUMMARIES = FallbackRate()

@@ -58,7 +58,7 @@ def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
         if share:
             return tr("Copying files: {share}", share=format_whole_percent(share))
         return tr("Copying files…")
-    return tr("Changes here can be undone")
+    return tr("The agent's changes can be undone")
 
 
 def copied_share(coverage: FileCoverage) -> float:

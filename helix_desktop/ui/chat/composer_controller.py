@@ -119,6 +119,10 @@ class ComposerController(QObject):
                 size = format_tokens(total)
                 words = tr("Message: ≈ {tokens} tokens, caches or compacts first", tokens=size)
                 self.widget.set_estimate(words)
+            elif makes_room and total > limit:
+                size, most = format_tokens(total), format_tokens(limit)
+                words = tr("Message: ≈ {tokens} tokens, at most {limit} can be sent", tokens=size, limit=most)
+                self.widget.set_estimate(words)
             elif total > free:
                 size, room = format_tokens(total), format_tokens(free)
                 words = tr("Message: ≈ {tokens} tokens, room for {free}", tokens=size, free=room)

@@ -67,7 +67,7 @@ def _state(transcript: Transcript, seq: int) -> str:
         return translate(STATE_WORDS["in_window"].label)
     if transcript.can_redo(seq):
         return tr("Undone")
-    return tr("To compact them later") if newest is not None and newest[0] == seq else ""
+    return tr("For a later compaction") if newest is not None and newest[0] == seq else ""
 
 
 def version_before(transcript: Transcript, seq: int) -> int:

@@ -22,7 +22,7 @@ from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, column
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.theme import TextRole, Themed
@@ -306,11 +306,10 @@ class Timeline(Themed, QWidget):
             line.setVisible(bool(words))
 
     def show_fallbacks(self, rate: FallbackRate) -> None:
-        """Show how many summaries of the workspace needed a fallback, if any, and what to do if many did."""
-        words = fallback_text(rate)
-        self._fallbacks.setText(" ".join(filter(None, (words, fallback_advice(rate)))))
+        """Show how many summaries of the workspace needed a fallback, and what to do, if many did."""
+        advice = fallback_advice(rate)
+        show_text(self._fallbacks, f"{fallback_text(rate)} {advice}" if advice else "")
         self._fallbacks.setToolTip(explain_fallback(rate))
-        self._fallbacks.setVisible(bool(words))
 
     def follow(self, session: Session) -> None:
         """Show what happened to the context of the session on screen, from the next `refresh` on."""

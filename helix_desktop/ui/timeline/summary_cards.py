@@ -345,7 +345,7 @@ class ObservationsCard(TimelineCard, frozen=True):
 def _unsent_pill(explained: str, used_in: str = "", purpose: str = "") -> Pill:
     """Say what a summary is for that no request contains: it is `explained` if it still is of use."""
     if explained:
-        return Pill(purpose or tr("To compact them later"), tip=explained)
+        return Pill(purpose or tr("For a later compaction"), tip=explained)
     if used_in:
         return Pill(tr("Used in “{title}”", title=used_in))
     return Pill(tr("Not used"))

@@ -227,9 +227,9 @@ class SessionJobs(QObject):
         if isinstance(event, ObservationsMade) and event.reflection:
             words = tr("Shortened the summaries of {turns}", turns=translate(turns))
         elif turns:
-            words = tr("Summarized {turns}, to compact them later", turns=translate(turns))
+            words = tr("Summarized {turns}, for a later compaction", turns=translate(turns))
         else:
-            words = tr("Summarized older messages, to compact them later")
+            words = tr("Summarized older messages, for a later compaction")
         self._result = words, short, tr("Summarized")
         self._result_timer.start()
 
@@ -290,8 +290,8 @@ def _running_texts(progress: CompactionProgress | ObservationProgress) -> Sequen
     if not progress.is_for_later:
         return short, shortest
     if turns:
-        return tr("Summarizing {turns}, to compact them later", turns=turns), short, shortest
-    return tr("Summarizing older messages, to compact them later"), short, shortest
+        return tr("Summarizing {turns}, for a later compaction", turns=turns), short, shortest
+    return tr("Summarizing older messages, for a later compaction"), short, shortest
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:

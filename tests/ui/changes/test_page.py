@@ -370,7 +370,7 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
 
 
 def test_an_empty_page_says_why_and_the_strip_what_can_be_undone(page: ChangesPage) -> None:
-    assert page.coverage.text.text == "Changes here can be undone"
+    assert page.coverage.text.text == "The agent's changes can be undone"
     assert page.coverage.places.isVisible()
     for state, words in (
         ("changes, none", "No files changed yet."),

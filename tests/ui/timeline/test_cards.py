@@ -202,7 +202,7 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
-    assert (checkpoint.size_text, checkpoint.is_for_later) == ("To compact them later", True)
+    assert (checkpoint.size_text, checkpoint.is_for_later) == ("For a later compaction", True)
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
@@ -319,7 +319,7 @@ def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is
     assert said.index("Current Issues") < said.index("TODO Items") < said.index("Read 5.4k tokens")
     sources = ("No source", "Source", *(f"Source {number}" for number in range(1, 5)))
     assert [text for text in pills(pane, 431) if text not in sources] == [
-        "To compact them later",
+        "For a later compaction",
         "acme/swift",
         "Read 5.4k tokens",
         "Updates “Compacted turns 1–10”",
@@ -349,7 +349,7 @@ def test_observations_are_undone_at_their_placement(
 ) -> None:
     """Their card stands there alone, with what they say, and a link to them leads to it."""
     pane = open_timeline(qtbot, TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Summary of turns 1–46 · To compact them later"
+    assert card(pane, 5).accessible_name == "Summary of turns 1–46 · For a later compaction"
     assert not {"undo", "redo"} & set(names(pane, 5))
     placement = ObservationsPlaced(5, PlacementReason.MANUAL, 0)
     sizes: dict[str, Any] = {"before": 4_000, "after": 2_000}

@@ -23,6 +23,7 @@ from helix_desktop.ui.chat.composer.editor import LONG_TEXT_CHARS
 from helix_desktop.ui.chat.rows.row_types import NoticeRow, UserRow, Versions
 from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.kit.intents import Recall
+from helix_desktop.words.numbers import format_tokens
 from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.pdf_bytes import pdf, protected_pdf
@@ -395,6 +396,11 @@ async def _check_mentions(rig: WindowRig) -> None:
         sent = str(server.requests[-1].json["messages"][-1]["content"])
         assert "second" in sent
         assert "first" not in sent
+        limit = rig.conversation.window.message_limit
+        rig.composer.set_text("word " * limit)
+        most = f"tokens, at most {format_tokens(limit)} can be sent"
+        await until(lambda: most in rig.composer._status.full_text(), "what is too long to be sent")
+        rig.composer.set_text("")
         QTest.keyClick(editor, Qt.Key.Key_Up)
         assert rig.composer.text() == user_message.text
         QTest.keyClick(editor, Qt.Key.Key_Down)

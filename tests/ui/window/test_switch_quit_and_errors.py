@@ -105,7 +105,7 @@ async def _check_a_turn_in_the_background(rig: WindowRig) -> None:
         made = ObservationsMade(0, 1, (), (), "", "", 0, 1, 1, 1, "model")
         conversation.session.publish(made)
         conversation.session.publish(CompactionProgress("idle"))
-        assert rig.composer.work_text() == "Summarized older messages, to compact them later"
+        assert rig.composer.work_text() == "Summarized older messages, for a later compaction"
         assert not rig.composer.stop_work.isVisible()
         conversation.session.publish(CompactionProgress("summarize"))
         assert find_card(rig.views.timeline.get(), "running") is not None

@@ -165,10 +165,6 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         self.colors = ("warn", "warn_soft") if chip.is_warning else ("accent_text", "accent_soft")
         self._has_ring = False
         self.buttons: list[SignButton] = []
-        if chip.has_text:
-            words = tr("Insert {attachment} as text", attachment=self.label)
-            unpack = UnpackAttachment(self.key)
-            self._add_button("corner-down-left", words, tr("Insert as text"), unpack)
         words = tr("Remove {attachment}", attachment=self.label)
         self._add_button("x", words, tr("Remove"), RemoveAttachment(self.key))
         self.setObjectName("attachment")

@@ -118,7 +118,7 @@ async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
     assert updated.handover.checkpoint == first
     transcript, log = rig.conversation.session.transcript, rig.conversation.session.log
     assert [(version.seq, version.state) for version in recorded_versions(transcript, log)] == [
-        (second, "To compact them later"),
+        (second, "For a later compaction"),
         (first, ""),
     ]
     assert [version.seq for version in recorded_versions(transcript, log[: second - 1])] == [first]

@@ -175,9 +175,12 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
     rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
     assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.summaries) == (3, 2, 0, 0)
     assert rate.newest_reason == "box/small couldn't write it."
+    assert not fallback_advice(rate), "two are few"
+    rate += rate
     assert fallback_advice(rate) == "A faster model can be set in Settings → Model roles."
     assert explain_fallback(rate).endswith("Latest reason: box/small couldn't write it.")
-    later = fallback_rate([*log(*[output()] * 4), RecordedEvent(5, 9_000, handover("No model."))])
+    failed = [RecordedEvent(seq, 9_000, handover("No model.")) for seq in (5, 6, 7)]
+    later = fallback_rate([*log(*[output()] * 4), *failed])
     assert fallback_advice(later) == "Another model can be set in Settings → Model roles."
     assert fallback_advice(rate + later) == "Other models can be set in Settings → Model roles."
     late, full = replace(output(), chosen="timeout", intake_note="Late."), replace(output(), chosen="agent")

@@ -48,7 +48,7 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
         background.apply(over)
     assert [job.id for job in lines(background)] == ["observation"]
     assert background.card is not None
-    assert background.card.title == "Summarizing older messages, to compact them later"
+    assert background.card.title == "Summarizing older messages, for a later compaction"
     background.apply(ObservationProgress("idle"))
     assert lines(background) == []
     assert background.is_idle
@@ -67,10 +67,10 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     background.apply(CompactionProgress("idle"))
     background.apply(ObservationProgress("summarize", estimate=CostEstimate(1_000)))
     (job,) = lines(background)
-    assert job.text == "Summarizing older messages, to compact them later"
+    assert job.text == "Summarizing older messages, for a later compaction"
     turns = verbatim("turns 1–4")
     background.apply(ObservationProgress("summarize", turns=turns))
-    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4, to compact them later"]
+    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4, for a later compaction"]
     background.apply(ObservationProgress("summarize", turns=turns, is_for_later=False))
     assert [job.text for job in lines(background)] == ["Summarizing turns 1–4"]
 
