@@ -119,7 +119,7 @@ class ComposerController(QObject):
                 size = format_tokens(total)
                 words = tr("Message: ≈ {tokens} tokens, caches or compacts first", tokens=size)
                 self.widget.set_estimate(words)
-            elif makes_room and total > limit:
+            elif makes_room and total > limit > 0:
                 size, most = format_tokens(total), format_tokens(limit)
                 words = tr("Message: ≈ {tokens} tokens, at most {limit} can be sent", tokens=size, limit=most)
                 self.widget.set_estimate(words)

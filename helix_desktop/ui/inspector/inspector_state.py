@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
+from msgspec.structs import replace
 
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.context.window.used_tokens import UsageGauge
@@ -83,15 +84,16 @@ class WindowRow(WindowItem, frozen=True):
     """A part of the next request, in words.
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
-    Helix's count. A heading is no part of the request: it stands for what is always sent, or for a question
-    that isn't in the context. Where all of it may not fit, `room` is how many tokens do. Of a summary, and
-    of what alone no undo restores: undoing what it is of, which is called `undo_title`, adds `undo_tokens` to
-    the context, and restores `undo_parts`, in words; `undo_refused` says why it can't be.
+    Helix's count. A heading is no part of the request: it stands for what is always sent, or for a turn,
+    whose question below it `is_in_turn`. Where all of it may not fit, `room` is how many tokens do. Of a
+    summary, and of what alone no undo restores: undoing what it is of, which is called `undo_title`, adds
+    `undo_tokens` to the context, and restores `undo_parts`, in words; `undo_refused` says why it can't be.
     """
 
     resent: int = 0
     room: int | None = None
     is_heading: bool = False
+    is_in_turn: bool = False
     undo_title: str = ""
     undo_tokens: int = 0
     undo_parts: tuple[str, ...] = ()
@@ -100,6 +102,8 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def label(self) -> str:
         """Return what it is, in a few words; `name` has all of it. A question has its turn's number."""
+        if self.is_in_turn:
+            return tr("Your message")
         if self.turn and self.seq == self.question:
             return tr("Turn {number} · {question}", number=format_integer(self.turn), question=self.name)
         if self.is_summary and self.question:
@@ -292,21 +296,31 @@ def request_groups(rows: Sequence[WindowRow]) -> list[RequestGroup]:
             groups += [[each] for each in between] + [[row]]
             between = []
     groups += [[each] for each in between]
-    return [RequestGroup((*_heading(group), *group)) for group in groups]
+    return [_with_heading(group) for group in groups]
 
 
-def _heading(rows: Sequence[WindowRow]) -> tuple[WindowRow, ...]:
+def _with_heading(rows: Sequence[WindowRow]) -> RequestGroup:
     first = rows[0]
     if not first.seq and len(rows) > 1:
-        return (WindowRow(0, "system", tr("Instructions, tools"), 0, "fixed", "", is_heading=True),)
-    if first.question == first.seq or not first.question:
-        return ()
+        head = WindowRow(0, "system", tr("Instructions, tools"), 0, "fixed", "", is_heading=True)
+        return RequestGroup((head, *rows))
+    if not first.question or (first.question == first.seq and len(rows) == 1):
+        return RequestGroup((*rows,))
+    if first.question == first.seq:
+        head = WindowRow(
+            *(first.seq, "user", first.name, 0, "full", first.why),
+            question=first.seq,
+            turn=first.turn,
+            is_heading=True,
+        )
+        return RequestGroup((head, replace(first, is_in_turn=True), *rows[1:]))
     name, seq, turn = first.question_name, first.question, first.turn
     if turn and not first.is_summary:
         number, turn = format_integer(turn), 0
         name = tr("Rest of turn {number} · {question}", number=number, question=name)
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    return (WindowRow(seq, "user", name, 0, "noted", why, question=seq, turn=turn, is_heading=True),)
+    head = WindowRow(seq, "user", name, 0, "noted", why, question=seq, turn=turn, is_heading=True)
+    return RequestGroup((head, *rows))
 
 
 _STATES: dict[WindowItemState, MessageState | Literal["in_part"]] = {

@@ -210,7 +210,7 @@ class RequestList(ChoiceList[WindowRow]):
 
     def key_of(self, row: WindowRow) -> tuple[object, ...]:
         """Return what tells a row apart: its event and part, or what is always sent."""
-        return (row.seq, row.part) if row.seq else (row.kind, row.name)
+        return (row.seq, row.part, row.is_heading) if row.seq else (row.kind, row.name)
 
     def data_of(self, at: int, role: int) -> object:
         row, closed = self.rows[at], self.closed_group(at)

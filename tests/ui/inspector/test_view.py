@@ -166,9 +166,9 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
 
 
 def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
-    """It begins with the user's message, and counts all that follows until the next one."""
+    """Opened, it has the user's message first; closed, it counts all until the next one."""
     requests, rows = pane.requests, pane.requests.rows
-    first, second = [at for at, row in enumerate(rows) if row.kind == "user"][:2]
+    first, second = [at for at, row in enumerate(rows) if row.kind == "user" and row.is_heading][:2]
     below = range(first + 1, second)
     assert all(requests.isRowHidden(at) for at in below)
     closed = requests.closed_group(first)
@@ -182,6 +182,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
         QTest.mouseClick(requests.viewport(), Qt.MouseButton.LeftButton, pos=place)
     assert not intents, "the chat stays where it is"
     assert not any(requests.isRowHidden(at) for at in below)
+    assert (rows[first + 1].label, rows[first + 1].seq) == ("Your message", rows[first].seq)
     requests.setCurrentIndex(requests.row_model.index(first + 3))
     QTest.keyClick(requests, Qt.Key.Key_Left)
     assert requests.currentIndex().row() == first
@@ -229,8 +230,8 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
     pane.set_state(replace(inspector_state(), rows=rows))
     requests = pane.requests
     groups = {group.label: [row.seq for row in group.rows] for group in requests.groups.values()}
-    assert groups == {"e40": [40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 61]}
-    (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading]
+    assert groups == {"e40": [40, 40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 60, 61]}
+    (heading,) = [at for at, row in enumerate(requests.rows) if row.is_heading and row.seq == 50]
     assert requests.row_model.index(heading).data() == "Question 50 · 3 parts, Right opens them · 30"
     assert requests.rows[heading].shown_states == [], "it isn't sent"
     pane.requests.setCurrentIndex(requests.row_model.index(heading))
@@ -402,24 +403,28 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     for _ in range(41):
         QTest.keyClick(pane.requests, Qt.Key.Key_Down)
     current = pane.requests.currentIndex()
-    assert current.row() == 6 + 35 * 9, "rows of closed turns are passed over"
+    assert current.row() == 6 + 35 * 10, "rows of closed turns are passed over"
     assert pane._scroll.verticalScrollBar().value() > 0
+    QTest.keyClick(pane.requests, Qt.Key.Key_Right)
+    QTest.keyClick(pane.requests, Qt.Key.Key_Down)
     with performed(pane) as intents:
         QTest.keyClick(pane.requests, Qt.Key.Key_Space)
-    assert intents == [ShowRowText(pane.requests.rows[current.row()])]
+    assert intents == [ShowRowText(pane.requests.rows[current.row() + 1])]
 
 
 def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
     """Rows before it leave or come; one that is gone has no heir."""
     state = inspector_state()
     at = next(at for at, row in enumerate(state.rows) if row.kind == "output")
-    pane.requests.setCurrentIndex(pane.requests.model().index(at + 1, 0))
+    shown = pane.requests.rows.index(state.rows[at])
+    pane.requests.setCurrentIndex(pane.requests.model().index(shown, 0))
     row, others = state.rows[at], [other for other in state.rows if other.seq != state.rows[at].seq]
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
         assert pane.requests.current == row
     pane.set_state(inspector_state(60))
-    assert pane.requests.model().rowCount() == 1 + 60, "a heading and the rows"
+    headings = sum(row.is_heading for row in pane.requests.rows)
+    assert pane.requests.model().rowCount() == headings + 60, "headings and the rows"
     pane.set_state(replace(state, rows=tuple(others)))
     assert not pane.requests.currentIndex().isValid()
 
