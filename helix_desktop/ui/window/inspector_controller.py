@@ -340,7 +340,7 @@ class InspectorPresenter(WindowPart):
                 _text("Recall it into the message instead."),
             )
         entry = await workspace.store.entry(digest)
-        what = tr("Send all of “{name}”?", name=ellipsize(row.label, _NAME_CHARS))
+        what = tr("Send all of “{name}”?", name=_short_name(row))
         why = tr("All of it is sent again where it was. You can undo this.")
         cost = send_full_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
         why = f"{cost}\n\n{why}"
@@ -390,7 +390,7 @@ class InspectorPresenter(WindowPart):
         row = next((row for row in _rows(conversation) if row.seq == seq), None)
         await conversation.window.choose_form(seq, form, part)
         if form == "full" and row is not None:
-            name = ellipsize(row.label, _NAME_CHARS)
+            name = _short_name(row)
             if row.was_sent_whole:
                 self._offer_undo(conversation, tr("Undone: caching of “{name}”.", name=name), "redo")
             else:
@@ -413,7 +413,7 @@ class InspectorPresenter(WindowPart):
         await self._cache(conversation, row)
 
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
-        name, saved = ellipsize(row.label, _NAME_CHARS), await conversation.window.caching_savings(row.seq)
+        name, saved = _short_name(row), await conversation.window.caching_savings(row.seq)
         what = tr("Cache “{name}” now?", name=name)
         why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
         why = f"{change_price_text(saved, row.resent)}\n\n{why}"
@@ -422,7 +422,7 @@ class InspectorPresenter(WindowPart):
             self._offer_undo(conversation, tr("Cached “{name}”.", name=name))
 
     async def _exclude(self, conversation: Conversation, row: WindowRow) -> None:
-        name = ellipsize(row.label, _NAME_CHARS)
+        name = _short_name(row)
         what = tr("Leave “{name}” out of the requests?", name=name)
         why = tr("A line says that you left it out, and the agent can recall it. You can undo this.")
         saved = await conversation.window.exclusion_savings(row.seq, row.part)
@@ -442,6 +442,11 @@ class InspectorPresenter(WindowPart):
         undo = partial(self._session.perform, intents.Undo((seq,)))
         answer = Answer(action_label(words), undo, words, ends=True)
         self._session.notify(context_notice(conversation, what, "", answer))
+
+
+def _short_name(row: WindowRow) -> str:
+    """Return what a row is called away from its turn: a message by its words."""
+    return ellipsize(row.name if row.is_in_turn else row.label, _NAME_CHARS)
 
 
 def _undo_seqs(conversation: Conversation, row: WindowRow) -> tuple[int, ...]:
