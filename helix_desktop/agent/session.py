@@ -146,8 +146,8 @@ class IntakeProgress(msgspec.Struct, frozen=True):
             case "ask":
                 return _text.plural(
                     count,
-                    "The agent chooses what it needs of %n large output…",
-                    "The agent chooses what it needs of %n large outputs…",
+                    "Asking the agent which part of %n large output it needs…",
+                    "Asking the agent which parts of %n large outputs it needs…",
                 )
             case "extract":
                 return _text.plural(

@@ -107,7 +107,7 @@ def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str
     was_cached = any(event.target in it.swept for at, it in transcript.rewrites.sweeps.items() if at < seq)
     choice = _form_choice_text(event.form, output)
     if event.form == "full" and was_cached:
-        choice = tr("You undid the caching of {output}", output=output)
+        choice = tr("You restored {output}", output=output)
     tokens = output_tokens(event.tokens)
     return f"{choice} · {format_token_count(tokens)}"
 

@@ -37,7 +37,7 @@ def explain_acts() -> str:
 
 
 def explain_ways_back() -> str:
-    return tr("The agent can recall, Undo restores both.")
+    return tr("The agent can recall both, Undo restores both.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
@@ -53,7 +53,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Kept under {share} so an answer fits. To save tokens, old parts leave before.",
+                    "Kept under {share} so answers fit. To save tokens, old parts leave before that.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)

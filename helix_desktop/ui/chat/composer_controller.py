@@ -117,7 +117,7 @@ class ComposerController(QObject):
             makes_room = conversation.window.policy.enabled and not conversation.session.transcript.on_hold
             if makes_room and free < total <= limit:
                 size = format_tokens(total)
-                words = tr("Message: ≈ {tokens} tokens, caches or compacts first", tokens=size)
+                words = tr("Message: ≈ {tokens} tokens, older parts leave first", tokens=size)
                 self.widget.set_estimate(words)
             elif makes_room and total > limit > 0:
                 size, most = format_tokens(total), format_tokens(limit)

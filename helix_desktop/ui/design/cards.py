@@ -324,7 +324,7 @@ class HelpLink(QWidget):
     def __init__(self, topic: str, *explanation: QWidget) -> None:
         super().__init__()
         self.topic = topic
-        self.link = PushButton(tr("Learn more"), "link", name=f"what_is:{topic}", on_click=self._send_request)
+        self.link = PushButton(tr("Guide"), "link", name=f"what_is:{topic}", on_click=self._send_request)
         self.setLayout(column(*explanation, row(self.link, None), gap=4))
 
     def _send_request(self) -> None:

@@ -68,7 +68,7 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
         "seg_turn",
         text("Outputs that the agent recalled, or you into your messages."),
     ),
-    "provider_count": SegmentLook(text("Your provider's count"), "seg_fixed"),
+    "provider_count": SegmentLook(text("Your provider counts more"), "seg_fixed"),
     "reserve": SegmentLook(text("Room for the answer"), "scrollbar"),
     "free": SegmentLook(text("Free", "of the context window"), "seg_free"),
 }
@@ -227,6 +227,8 @@ class WindowRow(WindowItem, frozen=True):
         if self.room is None or self.has_room:
             return ""
         tokens, room = format_tokens(self.missing), format_tokens(self.room)
+        if tokens == room:
+            tokens, room = format_integer(self.missing), format_integer(self.room)
         if self.way_back == "undo":
             return tr(
                 "That adds {tokens} tokens where {room} fit, so the next request caches or compacts older "

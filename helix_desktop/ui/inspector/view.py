@@ -23,6 +23,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLayout, QToolTip, QWidget
 
+from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, HelpLink, Pill
@@ -371,6 +372,9 @@ class RequestReader(QWidget):
                     "changes of this session.",
                     e12=entry[0],
                 )
+            if window_row.state in ("cached", "repeated") and SWEEP_TITLE in text:
+                names = tr("The last line says where the agent finds names from all outputs cached with it.")
+                note = f"{note} {names}"
             note = "\n".join(filter(None, (window_row.explanation, note)))
         self._show_head(title, note, None, window_row)
         if (data := text.encode()) != self._data:  # what stays the same stays where it is read

@@ -210,7 +210,7 @@ class SessionJobs(QObject):
         if work is None:
             composer.show_work(*(self._result if self._result_timer.isActive() else ()))
         elif work.action is None:
-            composer.show_work(work.text, tr("The agent chooses…"))
+            composer.show_work(work.text, tr("Asking the agent…"))
         else:
             shorter = _running_texts(jobs.compaction) if jobs.compaction is not None else ()
             composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)

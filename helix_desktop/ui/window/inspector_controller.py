@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine, Sequence
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
@@ -391,10 +391,10 @@ class InspectorPresenter(WindowPart):
         await conversation.window.choose_form(seq, form, part)
         if form == "full" and row is not None:
             name = _short_name(row)
-            if row.was_sent_whole:
-                self._offer_undo(conversation, tr("Undone: caching of “{name}”.", name=name), "redo")
-            else:
-                self._offer_undo(conversation, tr("All of “{name}” is in the context.", name=name))
+            what = tr("All of “{name}” is in the context.", name=name)
+            self._offer_undo(
+                conversation, tr("Restored “{name}”.", name=name) if row.was_sent_whole else what
+            )
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:
@@ -431,16 +431,11 @@ class InspectorPresenter(WindowPart):
             await conversation.window.exclude(row.seq, row.part)
             self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
 
-    def _offer_undo(
-        self, conversation: Conversation, what: str, words: Literal["undo", "redo"] = "undo"
-    ) -> None:
-        """Say what was changed, with its undo: its row may be out of sight by now.
-
-        The undo of what undid something is called a redo.
-        """
+    def _offer_undo(self, conversation: Conversation, what: str) -> None:
+        """Say what was changed, with its undo: its row may be out of sight by now."""
         seq = conversation.session.transcript.window.last_rewrite_seq
         undo = partial(self._session.perform, intents.Undo((seq,)))
-        answer = Answer(action_label(words), undo, words, ends=True)
+        answer = Answer(action_label("undo"), undo, "undo", ends=True)
         self._session.notify(context_notice(conversation, what, "", answer))
 
 

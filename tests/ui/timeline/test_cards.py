@@ -290,7 +290,7 @@ def test_what_undoing_a_caching_brought_back_was_restored() -> None:
     texts = [
         card.text.partition(" ")[2].split(" ")[0] for card in cards if isinstance(card, ManualActionCard)
     ]
-    assert texts == ["chose", "undid"]
+    assert texts == ["chose", "restored"]
 
 
 def test_a_branch_says_where_it_begins() -> None:

@@ -451,7 +451,7 @@ async def _check_the_choice_of_the_agent(rig: WindowRig) -> None:
         rig.type_message("Read it")
         await until(lambda: rig.events(OutputHeld) and read_card(rig).answer.size, "the output held")
         await until(
-            lambda: rig.composer.work_text().startswith("The agent chooses what it needs of 1"), "the work"
+            lambda: rig.composer.work_text().startswith("Asking the agent which part of 1"), "the work"
         )
         assert read_card(rig).digest
         assert read_card(rig).state == "ok"  # it runs no longer: nothing is left to stop

@@ -614,7 +614,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Kept under {at} so an answer fits. To save tokens, old parts leave before.",
+            "Kept under {at} so answers fit. To save tokens, old parts leave before that.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -650,7 +650,7 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Kept under 85 % so an answer fits. To save tokens, old parts leave before."
+    assert room == "Kept under 85 % so answers fit. To save tokens, old parts leave before that."
     assert "compacted messages by a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."

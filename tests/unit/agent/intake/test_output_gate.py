@@ -235,7 +235,7 @@ async def test_progress_is_reported() -> None:
         IntakeProgress("idle"),
     ]
     assert [update.text for update in moved] == [
-        "The agent chooses what it needs of 3 large outputs…",
+        "Asking the agent which parts of 3 large outputs it needs…",
         "Getting the requested part of 1 large output…",
         "",
     ]
