@@ -43,7 +43,7 @@ from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import (
     ToolSetup,
-    create_cache_tools,
+    create_session_tools,
     create_workspace_tools,
     open_jail,
 )
@@ -303,7 +303,9 @@ def _create_workspace(
         file_reader=JailedFileReader(open_jail(root)),
         file_history=history,
         line_search=RegexLineSearch(Ripgrep(find_ripgrep(), {})),
-        create_session_tools=lambda session: create_cache_tools(store, descriptions, counter.count, session),
+        create_session_tools=lambda session: create_session_tools(
+            store, descriptions, counter.count, session
+        ),
     )
     return OpenWorkspace(
         "w",

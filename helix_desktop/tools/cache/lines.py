@@ -24,6 +24,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
+from helix_desktop.domain.files.file_use import TO_THE_END, Lines
 from helix_desktop.domain.tools import CountTokens
 from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.tools.process import Ripgrep
@@ -169,7 +170,7 @@ class Paginator:
 
 _READ_TOOL = "read_file"
 _HEAD = re.compile(rb"Lines (\d{1,9})-(\d{1,9}) of \d+ of [^\n]*:\n(?=\1:)")
-_SHORT_HEAD = re.compile(r"Lines (\d{1,9}-\d{1,9}) of \d+ of ")
+_SHORT_HEAD = re.compile(r"Lines ((\d{1,9})-(\d{1,9})) of (\d+) of ")
 _NUMBER = re.compile(rb"^\d+:", re.MULTILINE)
 _COUNTED_PIECE = 256 * 1024  # bytes: one call into the interpreter's functions holds up all other threads
 
@@ -192,10 +193,16 @@ def file_lines(tool: str, data: bytes) -> tuple[bytes, int]:
     return (b"".join(parts), first) if count == last - first + 1 else (data, 1)
 
 
-def part_of_file_from(tool: str, target: str, first_line: str) -> int:
-    """Return what line of its file the second line of an output is; 0 if it is no part of a file."""
+def part_of_file(tool: str, target: str, first_line: str) -> tuple[str, Lines] | None:
+    """Return of which file an output is a part, and which lines; None if it is no part of a file.
+
+    A part with the file's last line has no end: nothing is behind it.
+    """
     match = _SHORT_HEAD.match(first_line) if tool == _READ_TOOL else None
-    return int(match[1].partition("-")[0]) if match and target.endswith(f":{match[1]}") else 0
+    if match is None or not target.endswith(f":{match[1]}"):
+        return None
+    last = TO_THE_END if match[3] == match[4] else int(match[3])
+    return target.removesuffix(f":{match[1]}"), Lines(int(match[2]), last)
 
 
 MAX_LINE = 200  # characters of a line in an answer

@@ -28,7 +28,7 @@ from helix_desktop.tools.cache.lines import (
     clean_line,
     is_small,
     is_tiny,
-    part_of_file_from,
+    part_of_file,
     split_content,
 )
 from helix_desktop.tools.cache.origins import Origin, Origins
@@ -79,8 +79,9 @@ class Hit(msgspec.Struct, frozen=True):
         entry = self.entry
         if entry is None:
             return number, text
-        if first := part_of_file_from(entry.tool, entry.target, header):
-            return number + first - 2, text.removeprefix(f"{number + first - 2}:")
+        if part := part_of_file(entry.tool, entry.target, header):
+            number += part[1].first - 2
+            return number, text.removeprefix(f"{number}:")
         return number - heads_numbered_lines(entry.tool, header), text
 
 

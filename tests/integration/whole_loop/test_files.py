@@ -243,3 +243,77 @@ async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path
         await source.ids(CacheFilter())
         (row,) = await source.rows([rig.events(ToolAnswered)[0].digest])
         assert rig.conversation.session.log[row.changed_since - 1].event == changed
+
+
+async def test_a_path_shows_the_newest_read_that_is_true_and_holds_the_lines(tmp_path: Path) -> None:
+    """A read of some lines is one of the file too; what the file held before a change has to be named."""
+    async with loop_rig(tmp_path, CallingModel()) as rig:
+        (rig.root / "a.py").write_text("".join(f"row {number}\n" for number in range(1, 41)))
+
+        async def show(path: str = "a.py", **lines: int) -> tuple[str, str]:
+            """Return which content is shown, by its digest, and the answer."""
+            await ask(rig, ("show_output", {"hash": path, **lines}))
+            answer = rig.events(ToolAnswered)[-1]
+            return (answer.excerpt.digest if answer.excerpt else ""), answer.text
+
+        def edit(old: str, new: str) -> tuple[str, dict[str, Any]]:
+            return "edit_file", {"path": "a.py", "old_text": f"{old}\n", "new_text": f"{new}\n"}
+
+        await ask(rig, read("a.py"), edit("row 12", "line 12"), read("a.py", start_line=9, end_line=50))
+        whole, _, part = (answer.digest for answer in rig.events(ToolAnswered))
+        shown = "Shown to the user: read_file a.py:9-40, "
+        as_far = f"{shown}lines 9-40, 32 lines\n"
+        assert await show(start_line=9, end_line=50) == (part, as_far), "the file ends at 40"
+        assert await show(start_line=12, end_line=12) == (part, f"{shown}lines 12-12, 1 line\n")
+        assert await show() == (part, f"{shown}32 lines\n"), "of the file only this is known now"
+        newest = f"The newest read of it is {part[:12]}, lines 9-40."
+        refused = f"No read of a.py holds all of these lines. {newest} Read them, then show that."
+        assert await show(start_line=2, end_line=12) == ("", refused)
+        await ask(rig, edit("line 12", "row 12"))
+        assert (await show())[0] == whole, "it is again as it was"
+        assert (await show(start_line=12))[0] == whole
+        await ask(rig, read("a.py"), read("a.py", start_line=9, end_line=10))
+        two_lines = rig.events(ToolAnswered)[-1].digest
+        assert (await show())[0] == whole, "of the file, not of the lines read after it"
+        assert (await show(start_line=9, end_line=10))[0] == two_lines
+
+
+async def test_what_a_command_changed_is_not_shown_by_its_path(tmp_path: Path) -> None:
+    """Neither what was read of a file, nor what was written, nor what a recall brought back."""
+    async with loop_rig(tmp_path, CallingModel()) as rig:
+        (rig.root / "a.txt").write_text("1\n2\n3\n")
+        write = ("write_file", {"path": "b.txt", "content": "1\n"})
+        await ask(rig, read("a.txt", start_line=1, end_line=2), write)
+        first = rig.events(ToolAnswered)[0].digest
+        for path in ("a.txt", "b.txt"):
+            await ask(rig, ("show_output", {"hash": path}))
+            assert rig.events(ToolAnswered)[-1].excerpt is not None
+        await ask(rig, run("echo 4 >> a.txt && echo 4 >> b.txt"), ("recall_cached_content", {"hash": first}))
+        changed = "was changed since it was read; what it is now is not stored."
+        newest = f" The newest read of it is {first[:12]}, lines 1-2."
+        for path, told in (("a.txt", newest), ("b.txt", ""), ("read_file a.txt:1-2", newest)):
+            await ask(rig, ("show_output", {"hash": path}))
+            assert rig.events(ToolAnswered)[-1].text == f"{path} {changed}{told} Read it, then show that."
+        await ask(rig, ("show_output", {"hash": first}))
+        assert rig.events(ToolAnswered)[-1].ok, "by its hash anything is"
+
+
+async def test_what_a_call_of_the_same_step_reads_is_shown_in_the_next(tmp_path: Path) -> None:
+    """The calls of a step run at once; that nothing was read would be untrue a moment later."""
+
+    def model(request: dict[str, Any]) -> Reply:
+        done = sum(message["role"] == "tool" for message in request["messages"])
+        show = Call("show_output", json.dumps({"hash": "a.txt"}), id=f"show_{done}")
+        match done:
+            case 0:
+                return StreamedReply(Call("read_file", json.dumps({"path": "a.txt"}), id="read"), show)
+            case 2:
+                return StreamedReply(show)
+        return text_reply("Done.")
+
+    async with loop_rig(tmp_path, model) as rig:
+        (rig.root / "a.txt").write_text("1\n")
+        await rig.conversation.run("Show a.txt.")
+        answers = [answer.text for answer in rig.events(ToolAnswered) if answer.name == "show_output"]
+        not_yet = "read_file a.txt of the same step is not done yet. Show it in your next step."
+        assert answers == [not_yet, "Shown to the user: read_file a.txt, 1 line\n"]
