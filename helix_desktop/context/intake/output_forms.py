@@ -123,7 +123,7 @@ _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
 _RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
 _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of one with numbers, that is indented
-_HIT = re.compile(r"  \d+:")
+_HIT, _AROUND_HIT = re.compile(r"  \d+:"), re.compile(r"  \d+-")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
 _HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
 _HITS_WAY_BACK = "in brackets: start_line-end_line of what is not shown"
@@ -216,7 +216,7 @@ class _FileHits(msgspec.Struct, frozen=True):
 def _shorten_hits(text: str, marker: str, max_chars: int) -> str:
     """Return the first hits of each file, as many as there is room for, and which lines the others are."""
     head, *lines = text.removesuffix("\n").split("\n")
-    files = list[_FileHits]()
+    files, has_lines_around = list[_FileHits](), any(map(_AROUND_HIT.match, lines))
     for number, line in enumerate(lines, 2):
         if not line.startswith("  "):
             files.append(_FileHits(number, [], []))
@@ -245,7 +245,8 @@ def _shorten_hits(text: str, marker: str, max_chars: int) -> str:
     if left := files[len(counts) :]:
         span = f"{left[0].number}-{left[-1].last}"
         shown.append(f"[… {pluralize(len(left), 'file')} not shown ({span}) …]")
-    return "\n".join([head, *shown, *notes, f"{marker} the whole output; {_HITS_WAY_BACK}"])
+    whole = "the whole output, with the lines around matches" if has_lines_around else "the whole output"
+    return "\n".join([head, *shown, *notes, f"{marker} {whole}; {_HITS_WAY_BACK}"])
 
 
 def _shorten(

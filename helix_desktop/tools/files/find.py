@@ -191,8 +191,10 @@ def _listed(found: _Hits) -> str:
     left = len(counts) - len(shown)
     rest = matches - sum(map(counts.__getitem__, shown))
     more = f"{pluralize(left, 'more file')} with {pluralize(rest, 'matching line')}; " if left else ""
-    is_cut = left or any(len(hits) > most for hits in shown.values())
-    return "\n".join([*lines, *([f"(… {more}{_NARROW})"] if is_cut else [])]) + "\n"
+    cut = [hits for hits in shown.values() if len(hits) > most]
+    has_lines_around = any(not is_match for hits in cut for _, is_match in hits)
+    more += "not all lines around matches are shown; " if has_lines_around else ""
+    return "\n".join([*lines, *([f"(… {more}{_NARROW})"] if left or cut else [])]) + "\n"
 
 
 def _most_of_each(counts: Sequence[int], room: int) -> int:

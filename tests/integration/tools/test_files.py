@@ -114,7 +114,8 @@ async def test_a_file_keeps_a_hit_however_much_stands_around_the_others(root: Pa
     assert head == "600 matching lines in 600 files:"
     assert lines == [
         *(line for number in range(500) for line in (f"f{number:03}.txt", "  10:zebra")),
-        "(… 100 more files with 100 matching lines; narrow the path, the glob or the pattern)",
+        "(… 100 more files with 100 matching lines; not all lines around matches are shown; "
+        "narrow the path, the glob or the pattern)",
     ]
 
 

@@ -135,7 +135,7 @@ def test_the_preview_of_a_search_has_the_first_hits_of_each_file() -> None:
         *("src/b.py", "  1:total = 1", "  2:total = 2", "src/c.py", "  1:total = 1"),
         *("src/d.py", "  1:total = 1"),
     ]
-    assert "in brackets: start_line-end_line of what is not shown" in marker
+    assert marker.endswith(" the whole output; in brackets: start_line-end_line of what is not shown")
     rest = [re.fullmatch(r"  … (\d+) more \((\d+)-(\d+)\)", line) for line in shown]
     for left_out, path in zip(filter(None, rest), ("a.log", "src/d.py"), strict=True):
         count, first, last = map(int, left_out.groups())
@@ -156,6 +156,7 @@ def test_a_preview_of_hits_with_lines_around_them_shows_the_hits() -> None:
     lines = preview_output(text, DIGEST, 110).splitlines()
     assert lines[1:7] == ["a.py", "  2:hit", "  … 8 more (3-10)", "b.py", "  2:hit", "  … 8 more (12-19)"]
     assert lines[-2] == notes[0]
+    assert " the whole output, with the lines around matches; in brackets: " in lines[-1]
 
 
 def test_head_and_tail_are_complete_lines() -> None:
