@@ -186,7 +186,7 @@ def _list_line(entry: CacheEntry) -> str:
 
 def _numbered(hit: ContentHit | HandoverHit) -> MatchSummary:
     """Return the matches with the numbers that recall takes: a header above an output has none."""
-    if not isinstance(hit, ContentHit) or not heads_numbered_lines(hit.entry.tool, hit.entry.first_line):
+    if not isinstance(hit, ContentHit) or not heads_numbered_lines(hit.entry.tool, hit.matches.header):
         return hit.matches
     return replace(hit.matches, best=tuple(replace(spot, line=spot.line - 1) for spot in hit.matches.best))
 
@@ -198,15 +198,20 @@ def _print_matches(hit: ContentHit | HandoverHit) -> None:
         print_out(f"  {tr('matches name')}")
 
 
+def _matches_json(hit: ContentHit | HandoverHit) -> dict[str, Any]:
+    matches = _numbered(hit)
+    return {"lines": matches.lines, "best": as_builtins(matches.best)}
+
+
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
     return {
-        "entries": [{**as_builtins(hit.entry), **as_builtins(_numbered(hit))} for hit in results.hits],
+        "entries": [{**as_builtins(hit.entry), **_matches_json(hit)} for hit in results.hits],
         "handovers": [
             {
                 "session": handover.session,
                 "seq": handover.seq,
                 "checkpoint": handover.is_checkpoint,
-                **as_builtins(handover.matches),
+                **_matches_json(handover),
             }
             for handover in handovers
         ],

@@ -64,6 +64,7 @@ _OVERLAP = (
     40 * MAX_QUERY_LENGTH
 )  # bytes; folding makes at most 3 characters of one, each from at most 12 bytes
 _SHOWN_LINES = 3
+_MAX_HEADER = 2_000  # bytes
 _EXCERPT, _BEFORE = 160, 60  # characters of a line that are shown, and how many of them before the word
 _LONG_LINE_CHARS = 2_000  # characters into a line, from where on the place is told
 _CONTINUES, _CONTINUATION = 0xC0, 0x80  # UTF-8: the mask and the value of a byte that begins no character
@@ -82,11 +83,13 @@ class MatchingLine(msgspec.Struct, frozen=True):
 class MatchSummary(msgspec.Struct, frozen=True):
     """How many lines of a content hold a word, and the best of them in their order.
 
-    Best are those with all words; where there are none, those with the rarest.
+    Best are those with all words; where there are none, those with the rarest. `header` is the beginning of
+    the content's first line, which says whether lines are numbered below it.
     """
 
     lines: int
     best: tuple[MatchingLine, ...]
+    header: str = ""
 
 
 class TextChunk(msgspec.Struct, frozen=True):
@@ -172,9 +175,10 @@ class _BestLines:
                     if rank > top.min_rank:
                         top.keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, rank))
 
-    def summary(self) -> MatchSummary:
+    def summary(self, header: str) -> MatchSummary:
         best = sorted(self._best(), key=lambda match: match.number)
-        return MatchSummary(self._count, tuple(match.to_matching_line(self._terms) for match in best))
+        lines = tuple(match.to_matching_line(self._terms) for match in best)
+        return MatchSummary(self._count, lines, header)
 
     def _best(self) -> list[_Match]:
         if self._all in self._by_terms:
@@ -232,7 +236,7 @@ def _match_lines(
         if not should_continue():
             return None
         best.add(chunk)
-    return best.summary()
+    return best.summary(data[:_MAX_HEADER].partition(b"\n")[0].decode(errors="replace"))
 
 
 def split_chunks(data: bytes) -> Iterator[TextChunk]:

@@ -64,6 +64,7 @@ class Hit(msgspec.Struct, frozen=True):
     equal: tuple[Hit, ...] = ()
     index: CacheEntry | None = None
     text: str = ""
+    header: str = ""  # the first line of a content
 
     @property
     def key(self) -> object:
@@ -86,9 +87,9 @@ class Hit(msgspec.Struct, frozen=True):
 
 
 def hit_of_content(hit: ContentHit, terms: Sequence[str]) -> Hit:
-    return Hit(
-        hit.entry.created, hit.matches.best, terms_in(hit.matches.best, terms), hit.matches.lines, hit.entry
-    )
+    best = hit.matches.best
+    where = hit.entry.created, best, terms_in(best, terms), hit.matches.lines, hit.entry
+    return Hit(*where, header=hit.matches.header)
 
 
 def terms_in(lines: Iterable[MatchingLine], terms: Sequence[str]) -> tuple[frozenset[str], ...]:
@@ -224,7 +225,7 @@ class HitWriter:
     async def _rows(self, hit: Hit, around: ContextLines) -> list[tuple[str, str, str]] | None:
         """Return position, `:` or `-`, and text of each line; None if the content is too large to be read."""
         matches = {match.line: match for match in hit.lines}
-        is_narrow, header = around == _NARROW, await self._header(hit)
+        is_narrow, header = around == _NARROW, hit.header
         if is_narrow and (matches or hit.entry is None or hit.entry.size > TINY_BYTES):
             return [_match_row(hit, match, header) for match in hit.lines]
         lines = await self._body(hit)
@@ -248,13 +249,6 @@ class HitWriter:
                 in_file, text = hit.numbered(number, text, header)
                 rows.append((str(in_file), sign, text))
         return rows
-
-    async def _header(self, hit: Hit) -> str:
-        """Return the first line of a content; cut if its entry has it so and the content is too large."""
-        tool, line = (hit.entry.tool, hit.entry.first_line) if hit.entry is not None else ("", "")
-        if line.endswith("…") and heads_numbered_lines(tool, f"{line}:") and (lines := await self._body(hit)):
-            return lines[0].decode("utf-8", "replace")
-        return line
 
     async def _body(self, hit: Hit) -> tuple[bytes, ...] | None:
         """Return the lines of a content or message; None if it is large, damaged, or not text."""

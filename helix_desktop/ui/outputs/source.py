@@ -255,7 +255,7 @@ class CacheSource:
         if not hit.matches.lines:
             return tr("matches name")
         spot = hit.matches.best[0]
-        line = spot.line - heads_numbered_lines(hit.entry.tool, hit.entry.first_line)
+        line = spot.line - heads_numbered_lines(hit.entry.tool, hit.matches.header)
         return f"{format_integer(line)}: {_excerpt_from_match(spot.excerpt, self._terms)}"
 
 

@@ -140,6 +140,15 @@ async def test_indexes_and_its_own_answers_are_no_results(store: Store) -> None:
     assert hits(await search(store, "tide", tool="search_cached_content")) == [own]
 
 
+async def test_lines_of_a_described_command_have_the_numbers_that_recall_takes(store: Store) -> None:
+    """An entry says what a command came to, not its header, below which the lines are numbered."""
+    data = b"exit code 0 (sandboxed, no network):\n" + b"".join(b"row %d\n" % n for n in range(1, 400))
+    about = 'exit 0, "row 399"'
+    content = Content(digest_of(data), data, "run_command", "seq", about, 900, "output")
+    await store.commit(Commit("s", contents=[content]))
+    assert "\n  77: row 77\n" in f"\n{await search(store, 'row 77')}"
+
+
 async def test_no_hit_is_reported_with_what_was_searched(store: Store) -> None:
     assert await search(store, "zebra") == (
         "Nothing found for 'zebra'.\nNothing at all is stored in this workspace.\n"

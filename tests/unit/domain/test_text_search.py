@@ -102,7 +102,7 @@ def test_the_description_of_a_content_is_searched_too() -> None:
     assert find_in("run_command zebra", b"one zebra\n", about) is not None
     assert find_in("run_command zebra", b"one\n", about) is None
     described = find_in("MAKE", b"one\n", about)
-    assert described == MatchSummary(0, ())
+    assert described == MatchSummary(0, (), "one")
 
 
 def test_binary_data_is_searched_too() -> None:
