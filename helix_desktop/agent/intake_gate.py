@@ -43,7 +43,7 @@ _text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 
-_NOT_ASKED_AGAIN = _text(
+_ASKED_AFTER_RESTART = _text(
     "It is asked again after a restart of Helix; a faster model can be set in Settings → Model roles."
 )
 _QUESTION = "You were asked whether this output stays as a preview"  # in a question that no later request has
@@ -132,7 +132,7 @@ class FormPrompt:
                 default_choices,
                 label,
                 duration_ms=elapsed_ms(),
-                note=join_sentences(late, _NOT_ASKED_AGAIN),
+                note=join_sentences(late, _ASKED_AFTER_RESTART),
                 model_note=CHOICE_TOO_LATE,
                 timed_out=True,
             )
@@ -382,7 +382,7 @@ class IntakeGate:
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
             late = _text("{model} took too long to pick the part that the agent asked for.", model=slow_model)
-            note = join_sentences(late, _NOT_ASKED_AGAIN)
+            note = join_sentences(late, _ASKED_AFTER_RESTART)
             return replace(held_output.preview, chosen="timeout", intake_note=note)
         except HelixError as error:
             note = join_sentences(error.what, error.why, error.details, error.fix)

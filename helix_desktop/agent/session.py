@@ -161,7 +161,7 @@ class IntakeProgress(msgspec.Struct, frozen=True):
 class ObservationProgress(msgspec.Struct, frozen=True):
     """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress.
 
-    `turns` are those of the messages that they are about, and compact later unless `is_for_later` is False.
+    `turns` are those of the messages that they are about; a later compaction uses them if `is_for_later`.
     """
 
     phase: Phase

@@ -232,9 +232,9 @@ def truncate_middle(text: str, cap: int) -> str:
     on_tests = [escape_markers(line.strip())[:_TEST_LINE] for line in lines_on_tests(text)]
     if any(line not in head and line not in tail for line in on_tests):
         ends = accumulate(len(line) + len(f"…{_FURTHER}") for line in on_tests)
-        kept = {line: end for line, end in zip(on_tests, ends, strict=True) if end <= cap * 2 // 3}
-        head, gap, tail = _head_and_tail(text, cap - max(kept.values(), default=0))
-        between = [line for line in kept if line not in head and line not in tail]
+        shown = {line: end for line, end in zip(on_tests, ends, strict=True) if end <= cap * 2 // 3}
+        head, gap, tail = _head_and_tail(text, cap - max(shown.values(), default=0))
+        between = [line for line in shown if line not in head and line not in tail]
         between = [line if len(line) < _TEST_LINE else f"{line}…" for line in between]
         gap = _FURTHER.join(["…", *between, "…"]) if between else gap
     return f"{head} {gap} {tail}"

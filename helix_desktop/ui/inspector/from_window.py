@@ -203,17 +203,19 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 
 def _with_difference(rows: tuple[WindowRow, ...], used: int) -> tuple[WindowRow, ...]:
-    """Return the rows with one of what the provider counts more or less than Helix; a small one with what is
-    always sent."""
+    """Return the rows and what the provider counts more or less: where that is little, in the first group."""
     more = used - sum(row.tokens for row in rows)
     if not rows or not more:
         return rows
-    name = tr("Your provider counts more") if more > 0 else tr("Your provider counts less")
     why = tr("Than Helix, which counts each row: for all of them together.")
-    row = WindowRow(0, "provider_count", name, more, "fixed", why, text=why)
+    row = WindowRow(0, "provider_count", _difference_name(more), more, "fixed", why, text=why)
     is_small = abs(more) <= _SMALL_DIFFERENCE * used
     at = next((at for at, row in enumerate(rows) if row.seq), len(rows)) if is_small else len(rows)
     return (*rows[:at], row, *rows[at:])
+
+
+def _difference_name(more: int) -> str:
+    return tr("Your provider counts more") if more > 0 else tr("Your provider counts less")
 
 
 def _kind(item: WindowItem) -> WindowItemKind:
@@ -256,7 +258,11 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
         sums[row.kind] += row.tokens - row.recalled
         sums["recalled"] += row.recalled
     return tuple(
-        Segment(kind, translate(look.label), sums[kind])
+        Segment(
+            kind,
+            _difference_name(sums[kind]) if kind == "provider_count" else translate(look.label),
+            sums[kind],
+        )
         for kind, look in SEGMENT_LOOKS.items()
         if sums[kind] or kind in ("reserve", "free")
     )

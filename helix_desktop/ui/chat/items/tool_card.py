@@ -129,12 +129,12 @@ def form_choice_text(row: ToolRow) -> str:
     has_note = row.chosen_by == "timeout" and isinstance(shown, ToolAnswered) and shown.intake_note
     if not (shown.asked or has_note):
         chooser = translate(_CHOOSER_SENTENCES[row.chosen_by])
-    if asked := shown.asked.removesuffix("."):  # the sentence around it has its own
+    if part := shown.asked.removesuffix("."):  # the sentence around it has its own
         by_user = row.chosen_by == "user"
         instructions = (
-            tr("You asked for: “{part}”.", part=asked)
+            tr("You asked for: “{part}”.", part=part)
             if by_user
-            else tr("The agent asked for: “{part}”.", part=asked)
+            else tr("The agent asked for: “{part}”.", part=part)
         )
     notes = list[TranslatableText | str]()
     if isinstance(shown, ToolAnswered):

@@ -356,6 +356,9 @@ def test_what_the_provider_counts_more_or_less_is_a_row(off: int, group: int) ->
     state = _state(simulator, used=now.used + off)
     (row,) = (row for row in state.rows if row.kind == "provider_count")
     assert (row.tokens, row.label) == (off, f"Your provider counts {'more' if off > 0 else 'less'}")
+    assert [part.label for part in state.segments if part.kind == row.kind] == [row.label], (
+        "the breakdown too"
+    )
     assert row in request_groups(state.rows)[group].rows
     assert not row.actions
     check_parts_as_shown_add_up(state)
