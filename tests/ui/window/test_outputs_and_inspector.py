@@ -79,7 +79,7 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
 
         rig.perform(Recall(digest, 2, 4))
         await until(lambda: len(rig.attachment_labels()) == 1, "it goes along")
-        assert "File changed" not in rig.attachment_labels()[0]
+        assert "Older version" not in rig.attachment_labels()[0]
         await until(rig.composer.editor.hasFocus, "ready to type")
         (rig.folder / "project" / "log.txt").write_text("two\n", encoding="utf-8")
         await rig.run_turn("And now?")
@@ -88,24 +88,24 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         assert attached.text in server.bodies[-1]["messages"][-1]["content"]
         label = rig.rows(UserRow)[-1].attachments[0].label
         assert "lines 2-4" in label
-        assert "File changed" in label.split(" · ")
+        assert "Older version" in label.split(" · ")
         (card,) = rig.rows(ToolRow)
-        assert [word.text for word in unusual_words(card)] == ["File changed"]
+        assert [word.text for word in unusual_words(card)] == ["Older version"]
         (panel,) = [row for row in inspector_rows(rig) if row.digest == digest]
-        assert panel.shown_states[-1] == "File changed"
+        assert panel.shown_states[-1] == "Older version"
         rig.perform(Recall(digest))
         await until(lambda: len(rig.attachment_labels()) == 1, "it goes along again")
-        assert "File changed" in rig.attachment_labels()[0].split(" · ")
+        assert "Older version" in rig.attachment_labels()[0].split(" · ")
         await rig.run_turn("And whole?")
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
         assert not rig.attachment_labels()
 
         rig.perform(OpenCacheEntry(digest))
-        pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "File changed"]
+        pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "Older version"]
         await until(lambda: [pill.isVisible() for pill in pills] == [True], "the mark in the preview")
         cell = outputs.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
         await until(
-            lambda: cell.data(Qt.ItemDataRole.AccessibleTextRole) == "log.txt · File changed",
+            lambda: cell.data(Qt.ItemDataRole.AccessibleTextRole) == "log.txt · Older version",
             "the mark in the list",
         )
         assert "has changed since" in cell.data(Qt.ItemDataRole.ToolTipRole)
