@@ -261,11 +261,11 @@ class OutputForms:
             raise OutputFormUnavailable(
                 _text("It isn't known which part to send."), fix=_text("Describe what it must contain.")
             )
-        self._session.publish(IntakeProgress("extract", (output.call_id,)))
+        self._session.publish(IntakeProgress((output.call_id,)))
         try:
             return await self._build_extract(seq, output, text, instructions.strip(), bill)
         finally:
-            self._session.publish(IntakeProgress("idle"))
+            self._session.publish(IntakeProgress())
 
     async def _build_extract(
         self, seq: int, output: ToolAnswered, text: str, instructions: str, bill: CallBill

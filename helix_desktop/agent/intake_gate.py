@@ -6,7 +6,6 @@ import asyncio
 import logging
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -268,7 +267,7 @@ class IntakeGate:
             await self._session.record(*(self._without_question(output.preview) for output in ordered))
             return
         try:
-            self._publish_phase("ask", ordered)
+            self._publish_progress(ordered)
             decision = await self._form_prompt.ask(model, ordered, deadline, bills[0])
             if decision.timed_out:
                 self._slow_models.add(decision.model, self._session.policy.intake_deadline_s)
@@ -278,7 +277,7 @@ class IntakeGate:
                 if choice.form == "compact"
             ]
             if compact:
-                self._publish_phase("extract", compact)
+                self._publish_progress(compact)
             answers = await self._apply_forms(ordered, decision, deadline, bills)
         except asyncio.CancelledError:
             spent = sum((bill.spent for bill in bills), Spending())
@@ -287,7 +286,7 @@ class IntakeGate:
                     await self._session.record(unused_calls(spent))
             raise
         finally:
-            self._session.publish(IntakeProgress("idle"))
+            self._session.publish(IntakeProgress())
         await self._session.record(*answers)
 
     def _is_slow(self, model: Model) -> bool:
@@ -301,9 +300,8 @@ class IntakeGate:
     def _without_question(self, preview: ToolAnswered) -> ToolAnswered:
         return replace(preview, intake_slow_model=self._session.roles.main.info.label)
 
-    def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
-        call_ids = tuple(output.preview.call_id for output in batch)
-        self._session.publish(IntakeProgress(phase, call_ids))
+    def _publish_progress(self, batch: Sequence[HeldOutput]) -> None:
+        self._session.publish(IntakeProgress(tuple(output.preview.call_id for output in batch)))
 
     async def _apply_forms(
         self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float, bills: Sequence[CallBill]

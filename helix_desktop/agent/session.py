@@ -130,32 +130,19 @@ class SummaryAwaited(msgspec.Struct, frozen=True):
 
 
 class IntakeProgress(msgspec.Struct, frozen=True):
-    """The forms of large outputs are being chosen ("ask"), or extracts written ("extract").
+    """The forms of large outputs are being chosen, or extracts written.
 
-    `call_ids` are the calls that returned them; "idle" means done.
+    `call_ids` are the calls that returned them; none when done.
     """
 
-    phase: Literal["idle", "ask", "extract"]
     call_ids: tuple[str, ...] = ()
 
     @property
     def text(self) -> OptionalText:
-        """The display text of the phase; empty when idle."""
-        count = len(self.call_ids)
-        match self.phase:
-            case "ask":
-                return _text.plural(
-                    count,
-                    "Asking the agent which part of %n large output it needs…",
-                    "Asking the agent which parts of %n large outputs it needs…",
-                )
-            case "extract":
-                return _text.plural(
-                    count,
-                    "Getting the requested part of %n large output…",
-                    "Getting the requested parts of %n large outputs…",
-                )
-        return ""
+        """The display text; empty when done."""
+        if not self.call_ids:
+            return ""
+        return _text.plural(len(self.call_ids), "Shortening %n large output…", "Shortening %n large outputs…")
 
 
 class ObservationProgress(msgspec.Struct, frozen=True):

@@ -69,7 +69,7 @@ class BackgroundJobs:
 
     def __init__(self) -> None:
         self._handover, self._observation = CompactionProgress("idle"), ObservationProgress("idle")
-        self._intake, self._side_question = IntakeProgress("idle"), SideQuestionProgress()
+        self._intake, self._side_question = IntakeProgress(), SideQuestionProgress()
         self._subagents: dict[str, SubagentProgress] = {}
 
     def apply(self, update: BackgroundProgress) -> bool:
@@ -210,7 +210,7 @@ class SessionJobs(QObject):
         if work is None:
             composer.show_work(*(self._result if self._result_timer.isActive() else ()))
         elif work.action is None:
-            composer.show_work(work.text, tr("Asking the agent…"))
+            composer.show_work(work.text, tr("Shortening…"))
         else:
             shorter = _running_texts(jobs.compaction) if jobs.compaction is not None else ()
             composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)

@@ -109,7 +109,7 @@ async def test_the_user_requests_an_extract() -> None:
     assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
     assert lines[1] == "big row 7 here"
     assert lines[2].startswith(bare_marker(rig.tool_answers[0].digest, POLICY.handle_digits))
-    assert rig.updates_of(IntakeProgress)[-2:] == [IntakeProgress("extract", ("c0",)), IntakeProgress("idle")]
+    assert rig.updates_of(IntakeProgress)[-2:] == [IntakeProgress(("c0",)), IntakeProgress()]
 
 
 async def test_a_swept_output_takes_its_new_form_and_is_not_swept_again() -> None:
@@ -215,7 +215,7 @@ async def test_an_extract_needs_instructions_and_an_answer() -> None:
     ]
     with pytest.raises(ModelRequestRejected):
         await rig.conversation.window.choose_form(seq, "compact", "names")
-    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
+    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress()
 
 
 async def test_canceling_an_extract_changes_nothing() -> None:
@@ -236,7 +236,7 @@ async def test_canceling_an_extract_changes_nothing() -> None:
     (unused,) = rig.events(HandoverDiscarded)  # its server has the request
     assert unused.spent > 1_200
     assert unused.estimated
-    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
+    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress()
 
 
 async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:

@@ -31,18 +31,18 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
     background = BackgroundJobs()
     assert background.apply(CompactionProgress("summarize", "words"))
     assert background.apply(ObservationProgress("read"))
-    assert background.apply(IntakeProgress("ask", ("c1", "c2")))
+    assert background.apply(IntakeProgress(("c1", "c2")))
     assert background.apply(SubagentProgress("child", "working", 12_000, 128_000, 3, "Count the tests"))
     assert [job.id for job in lines(background)] == ["compaction", "observation", "child", "intake"]
     assert [job.action is not None for job in lines(background)] == [True, True, False, False]
     texts = [job.text for job in lines(background)]
     assert texts[2] == "Subagent: Count the tests · Working · 3 model calls · 12k of 128k tokens"
-    assert "2 large outputs" in texts[3]
+    assert texts[3] == "Shortening 2 large outputs…"
     assert background.card is not None
     assert background.card == RunningCard("summarize", "Summarizing older messages", "words")
     for over in (
         CompactionProgress("idle"),
-        IntakeProgress("idle"),
+        IntakeProgress(),
         SubagentProgress("child", "done", 1, 2, 4),
     ):
         background.apply(over)
