@@ -111,12 +111,15 @@ def _with_pattern(target: str) -> str:
 
 
 def given_text(tool: str, target: str) -> str:
-    """Return what a call was given at length: `Tool input: src/app.py`, `Command python -c`."""
+    """Return what a call was given at length: `Edit of src/app.py`, `Command python -c`."""
     if not target or target == tool:
-        return tr("Tool input: {call}", call=display_name(tool))
-    if tool_kind(tool) == "command":
-        return tr("Command {command}", command=target_title(target))
-    return tr("Tool input: {call}", call=target_title(target))
+        return tr("Tool call: {call}", call=display_name(tool))
+    match tool_kind(tool):
+        case "command":
+            return tr("Command {command}", command=target_title(target))
+        case "write" | "edit":
+            return tr("Edit of {files}", files=target_title(target))
+    return tr("Tool call: {call}", call=target_title(target))
 
 
 def target_title(target: str) -> str:

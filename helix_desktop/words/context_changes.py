@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 
 from helix_desktop.context.intake.output_forms import preview_parts
 from helix_desktop.context.log.transcript import Transcript
@@ -37,6 +37,7 @@ from helix_desktop.words.numbers import (
     format_tokens,
 )
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.summaries import summary_title
 from helix_desktop.words.translation import Translator, translate
 
@@ -51,10 +52,10 @@ def swept_contents_text(outputs: int, calls: int, image_messages: int) -> str:
 
 
 def swept_contents(outputs: int, calls: int, image_messages: int) -> tuple[str, ...]:
-    """Return what was cached: outputs, inputs of calls, the images of some messages; outputs if nothing."""
+    """Return what was cached: outputs, texts of calls, the images of some messages; outputs if nothing."""
     contents = []
     if calls:
-        contents.append(tr.plural(calls, "%n tool input", "%n tool inputs"))
+        contents.append(tr.plural(calls, "%n tool call", "%n tool calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     if outputs or not contents:
@@ -192,30 +193,17 @@ def reasons_text(reasons: Iterable[str]) -> str:
     return next(iter(known), "")
 
 
-def cached_kinds(sweep: SweepMade, transcript: Transcript) -> set[type]:
-    """Return what was cached, by the events that hold it: outputs, inputs of calls, images."""
-    if sweep.reason == SweepReason.REFUSED:
-        return {UserSpoke}
-    items = map(transcript.messages.item, sweep.swept)
-    return {type(item.event) for item in items if item is not None}
-
-
-def cached_kinds_text(kinds: Collection[type]) -> str:
-    """Return what was cached without how much, for a line in the chat; empty if nothing."""
-    names = {ToolAnswered: tr("outputs"), AssistantSpoke: tr("tool inputs"), UserSpoke: tr("images")}
-    contents = tuple(name for kind, name in names.items() if kind in kinds)
-    return tr("Cached {contents}", contents=contents) if contents else ""
-
-
-def divider_change_text(event: FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
-    """Return what a rewrite that isn't a sweep did, for a line in the chat: of which turns, Details says."""
+def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
+    """Return what a rewrite did, for a line in the chat; of what left its state, Details says the rest."""
     match event:
+        case SweepMade():
+            return translate(STATE_WORDS["cached"].label)
         case HandoverMade(revises=revises) if revises:
             return tr("Edited summary")
         case Excluded():
-            return tr("Left something out")
+            return translate(STATE_WORDS["excluded"].label)
         case _:
-            return tr("Compacted messages")
+            return translate(STATE_WORDS["handed_over"].label)
 
 
 def is_by_user(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> bool:

@@ -32,7 +32,7 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
-    meaning = tr("Cached outputs are replaced by a short description, compacted messages by a summary.")
+    meaning = tr("Cached outputs are replaced by a short description, compacted turns by a summary.")
     return f"{meaning} {explain_ways_back()}"
 
 
@@ -53,7 +53,8 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Kept under {share} so answers fit. To save tokens, old parts leave before that.",
+                    "Each request sends all of this again. To save tokens, old parts leave; at {share} they "
+                    "must, so answers fit.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)
@@ -62,7 +63,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return tr("{share} is reached: compacts once a summary is written.", share=share)
         case "full" | "facts":
             return tr(
-                "{share} is reached: the next request caches outputs, or compacts older messages.",
+                "{share} is reached: before the next request, Helix caches outputs or compacts older turns.",
                 share=share,
             )
         case "waiting":

@@ -20,27 +20,19 @@ def summary_name(transcript: Transcript, after: int, upto: int, kept_seq: int = 
 def compacted_turns(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> TranslatableText:
     """Return the turns of the messages behind `after`, up to `upto`; empty if there are none.
 
-    Of the first or the last one is named which part they are where model calls of it are not among them. A
-    message that is `kept_seq` is none of them.
+    Of one turn alone, how many tool calls of it they are, where others of it aren't among them; of several
+    turns, that they are parts of them. A message that is `kept_seq` is none of them.
     """
-    first, last, starts_late, ends_early = turn_range(transcript, after, upto, kept_seq)
-    if first == last:
-        match starts_late, ends_early:
-            case False, False:
-                return _turns(first, last)
-            case False, True:
-                return _text("start of turn {number}", number=first)
-            case True, False:
-                return _text("rest of turn {number}", number=first)
-            case _:
-                return _text("middle of turn {number}", number=first)
-    first_whole, last_whole = first + starts_late, last - ends_early
-    if first_whole > last_whole:
-        return _text("rest of turn {first}, start of {last}", first=first, last=last)
-    turns = _turns(first_whole, last_whole)
-    if starts_late:
-        turns = _text("rest of turn {number}, {turns}", number=first, turns=turns)
-    return _text("{turns}, start of {number}", turns=turns, number=last) if ends_early else turns
+    first, last, is_part = turn_range(transcript, after, upto, kept_seq)
+    turns = _turns(first, last)
+    if not is_part:
+        return turns
+    calls = transcript.messages.counts(after, upto).calls
+    if first < last:
+        return _text("parts of {turns}", turns=turns)
+    if calls:
+        return _text.plural(calls, "%n tool call of {turns}", "%n tool calls of {turns}", turns=turns)
+    return _text("part of {turns}", turns=turns)
 
 
 def _turns(first: int, last: int) -> TranslatableText:
@@ -49,19 +41,17 @@ def _turns(first: int, last: int) -> TranslatableText:
     return _text("turn {number}", number=first) if first else verbatim("")
 
 
-def turn_range(
-    transcript: Transcript, after: int, upto: int, kept_seq: int = 0
-) -> tuple[int, int, bool, bool]:
-    """Return the first and the last of these turns, zeros for none, and of which of the two more stands."""
+def turn_range(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> tuple[int, int, bool]:
+    """Return the first and the last of these turns, zeros for none, and whether more of these two stands."""
     messages = transcript.messages
     items = messages.items
     first, last = messages.position(after), messages.position(upto) - 1
     if first <= last and items[last].seq == kept_seq:
         last -= 1
     if first > last:
-        return 0, 0, False, False
+        return 0, 0, False
     begin = bisect_left(items, items[first].turn, key=attrgetter("turn"))
     end = bisect_left(items, items[last].turn + 1, key=attrgetter("turn"))
     starts_late = first > begin and messages.step_in_turn(items[first - 1]) > 0
-    ends_early = items[end - 1].step > items[last].step
-    return max(1, items[first].turn), max(1, items[last].turn), starts_late, ends_early
+    is_part = starts_late or items[end - 1].step > items[last].step
+    return max(1, items[first].turn), max(1, items[last].turn), is_part

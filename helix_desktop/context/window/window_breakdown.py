@@ -28,11 +28,10 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.rewrite import Excluded, FoldMade, FormChosen
 from helix_desktop.domain.events.session import InstructionsAdded, StandingKind, StandingProblem, StandingText
 from helix_desktop.domain.events.summary import HandoverMade
-from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.skills import SKILLS_SHARE
-from helix_desktop.domain.text_format import ellipsize, one_line, plain_line
+from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
 text = TextContext("Inspector")
@@ -152,8 +151,8 @@ def break_down_window(
 
 def _turn_of(entry: WindowEntry, transcript: Transcript) -> int:
     if isinstance(entry, SummaryBlock) and not getattr(entry.event, "kept", 0):
-        first, last, *is_part = turn_range(transcript, entry.after, entry.upto)
-        return first if first == last and any(is_part) else 0
+        first, last, is_part = turn_range(transcript, entry.after, entry.upto)
+        return first if first == last and is_part else 0
     message = entry.item if isinstance(entry, PinnedCopy) else entry
     return message.turn if isinstance(message, LogItem) else 0
 
@@ -345,13 +344,9 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             return WindowItem(item.seq, "user", name, tokens, state, why, recalled=recalled)
         case AssistantSpoke() as response:
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
-            cached_ids = {call.call_id for call in response.short} if swept else set[str]()
-            cached = [call_target(call.arguments) for call in response.calls if call.id in cached_ids]
             name = text.plural(len(response.calls), "Agent: %n tool call", "Agent: %n tool calls")
             if has_words:
                 name = _plain(response.text)
-            elif targets := _short(", ".join(map(one_line, filter(None, cached)))):
-                name = text("Tool input: {call}", call=targets)
             state = "arguments_cached" if swept else "full"
             why = _step_text(item, transcript)
             return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)

@@ -106,8 +106,6 @@ class WindowRow(WindowItem, frozen=True):
             return tr("Your message")
         if self.turn and self.seq == self.question:
             return tr("Turn {number} · {question}", number=format_integer(self.turn), question=self.name)
-        if self.is_summary and self.question:
-            return tr("Compacted part")
         if self.tool:
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
@@ -308,20 +306,16 @@ def _with_heading(rows: Sequence[WindowRow]) -> RequestGroup:
         return RequestGroup((head, *rows))
     if not first.question or (first.question == first.seq and len(rows) == 1):
         return RequestGroup((*rows,))
-    if first.question == first.seq:
+    seq, turn = first.question, first.turn
+    if seq == first.seq:
         head = WindowRow(
-            *(first.seq, "user", first.name, 0, "full", first.why),
-            question=first.seq,
-            turn=first.turn,
-            is_heading=True,
+            *(seq, "user", first.name, 0, "full", first.why), question=seq, turn=turn, is_heading=True
         )
         return RequestGroup((head, replace(first, is_in_turn=True), *rows[1:]))
-    name, seq, turn = first.question_name, first.question, first.turn
-    if turn and not first.is_summary:
-        number, turn = format_integer(turn), 0
-        name = tr("Rest of turn {number} · {question}", number=number, question=name)
     why = tr("The beginning of this turn was compacted; the rest is still sent.")
-    head = WindowRow(seq, "user", name, 0, "noted", why, question=seq, turn=turn, is_heading=True)
+    head = WindowRow(
+        *(seq, "user", first.question_name, 0, "noted", why), question=seq, turn=turn, is_heading=True
+    )
     return RequestGroup((head, *rows))
 
 
@@ -352,7 +346,7 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
     words = STATE_WORDS[_STATES.get(state, "in_window")]
     meaning = translate(REPEATED.tooltip if state == "repeated" else words.tooltip)
     if state == "arguments_cached":
-        meaning = " ".join((tr("A text that the agent wrote in a tool call."), meaning))
+        meaning = " ".join((tr("What the agent wrote in tool calls."), meaning))
     return sent.get(state) or translate(words.label), meaning if state in _STATES else ""
 
 

@@ -621,7 +621,7 @@ class Inspector(Themed, QWidget):
         """Return what stands in the context in place of what left it, behind the dots of its rows."""
         cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
         outputs = KeyValue(tr("Cached outputs"), tr("short description stays"), cached, muted=True)
-        messages = KeyValue(tr("Compacted messages"), tr("summary stays"), compacted, muted=True)
+        messages = KeyValue(tr("Compacted turns"), tr("summary stays"), compacted, muted=True)
         return pane(column(outputs, messages, SelectableText(explain_ways_back(), 12, "muted"), gap=4))
 
     def _request(self) -> QWidget:

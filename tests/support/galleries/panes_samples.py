@@ -538,6 +538,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Kept under 85 % so answers fit. To save tokens, old parts leave before that.",
+        "Each request sends all of this again. To save tokens, old parts leave; at 85 % they must, so "
+        "answers fit.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

@@ -329,7 +329,7 @@ def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
         Undone(placed := 4 + len(rewrite)),
         HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
     )
-    covering = "Compacted turn 1" if upto == 4 else "Compacted start of turn 1"
+    covering = "Compacted turn 1" if upto == 4 else "Compacted 1 tool call of turn 1"
     for event, buttons, tip in (
         (None, False, f"Can be redone when “{covering}” is undone"),
         (Undone(placed + 2), True, ""),

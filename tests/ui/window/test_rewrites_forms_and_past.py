@@ -190,7 +190,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert after[1].used < before[1].used
         divider = rig.rows(DividerRow)[-1]
         size = format_tokens(after[1].used)
-        assert divider.text.endswith(f" → {size} · Compacted messages · by you")
+        assert divider.text.endswith(f" → {size} · Compacted · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
         question = rig.rows(UserRow)[0]
@@ -234,7 +234,7 @@ async def _undo_in_the_panel(rig: WindowRig, added: int) -> None:
     button = find_button(panel, "way_back")
     assert button.text() == f"Undo · adds ≈ {format_tokens(added)} tokens"
     notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
-    assert any("Undo restores start of turn 1." in note.splitlines() for note in notes)
+    assert any("tool calls of turn 1." in note for note in notes if "Undo restores " in note)
     button.click()
     await until(lambda: not compacted(), "its messages")
 
@@ -392,7 +392,7 @@ async def _check_arguments(rig: WindowRig) -> None:
         perform(panel, ShowRowText(cached))
         button, before = find_button(panel, "way_back"), window.measure()[1].used
         notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
-        assert any("Undo restores 1 tool input." in note.splitlines() for note in notes)
+        assert any("Undo restores 1 tool call." in note.splitlines() for note in notes)
         words = button.text()
         button.click()
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")

@@ -286,7 +286,7 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
         "Summary of “Fix the gauge”",
-        "Compacted start of turn 1",
+        "Compacted part of turn 1",
         "Compacted turn 1, edited",
         "Compacted turn 1, edited (2)",
         "Compacted turns 1–2, written again",
@@ -340,8 +340,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     ("outputs", "calls", "image_messages", "text"),
     [
         (1_200, 0, 0, "Cached 1,200 outputs"),
-        (0, 1, 0, "Cached 1 tool input"),
-        (3, 2, 1, "Cached 3 outputs, 2 tool inputs and images of 1 message"),
+        (0, 1, 0, "Cached 1 tool call"),
+        (3, 2, 1, "Cached 3 outputs, 2 tool calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(
@@ -614,7 +614,8 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Kept under {at} so answers fit. To save tokens, old parts leave before that.",
+            "Each request sends all of this again. To save tokens, old parts leave; at {at} they must, so "
+            "answers fit.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -650,8 +651,8 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room == "Kept under 85 % so answers fit. To save tokens, old parts leave before that."
-    assert "compacted messages by a summary" in explain_acts()
+    assert room.endswith("To save tokens, old parts leave; at 85 % they must, so answers fit.")
+    assert "compacted turns by a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
 
@@ -699,7 +700,7 @@ def test_summaries_that_stand_as_one_are_left_out_and_undone_as_one() -> None:
 
 
 def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
-    """A turn of which messages still stand is named as a part, at either end; all between are named, too."""
+    """Of a turn of which messages still stand its tool calls are counted; of several, they are parts."""
     transcript = conversation_with(3).transcript
     items = transcript.messages.items
     first = {turn: next(item.seq for item in items if item.turn == turn) for turn in (1, 2, 3)}
@@ -717,19 +718,19 @@ def test_what_is_compacted_is_called_by_the_turns_that_it_replaces() -> None:
         (middle[1], middle[1] + 2),
     ]
     assert [compacted_turns(transcript, after, upto) for after, upto in ranges] == [
-        "start of turn 1",
+        "2 tool calls of turn 1",
         "turn 1",
-        "turn 1, start of 2",
+        "parts of turns 1–2",
         "turns 1–2",
-        "turns 1–2, start of 3",
-        "rest of turn 1",
-        "rest of turn 1, turn 2",
-        "rest of turn 1, start of 2",
-        "rest of turn 1, turn 2, start of 3",
-        "middle of turn 1",
+        "parts of turns 1–3",
+        "1 tool call of turn 1",
+        "parts of turns 1–2",
+        "parts of turns 1–2",
+        "parts of turns 1–3",
+        "1 tool call of turn 1",
     ]
     assert not compacted_turns(transcript, items[-1].seq, items[-1].seq)
     assert compacted_turns(transcript, 0, first[3], kept_seq=first[3]) == "turns 1–2", (
         "its message stands yet"
     )
-    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "turns 1–2, start of 3"
+    assert compacted_turns(transcript, 0, middle[3], kept_seq=first[3]) == "parts of turns 1–3"

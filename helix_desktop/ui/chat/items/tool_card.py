@@ -36,7 +36,6 @@ from helix_desktop.ui.chat.rows.row_texts import (
     STATE_TEXTS,
     badge_text,
     bar_target,
-    cached_arguments_text,
     call_words,
     excerpt_source,
     excerpt_title,
@@ -585,8 +584,8 @@ def _state_word(row: ToolRow) -> _Word | None:
         area, tip = ("cache" if row.digest else ""), window_state_text(row)
         return _Word(badge_text(row.badge), "muted", area, tip, _BADGE_WORDS[row.badge].color)
     if row.arguments_cached:
-        tip, dot = window_state_text(row), STATE_WORDS["cached"].color
-        return _Word(cached_arguments_text(), "muted", tip=tip, dot=dot)
+        cached = STATE_WORDS["cached"]
+        return _Word(translate(cached.label), "muted", tip=window_state_text(row), dot=cached.color)
     return None
 
 

@@ -257,10 +257,6 @@ def output_form_texts(row: ToolRow) -> tuple[str, ...]:
     return (form, _sent_text(row)) if _is_sent(row) and row.answer.full_tokens else (form,)
 
 
-def cached_arguments_text() -> str:
-    return tr("Tool input cached", "of a call, not its output")
-
-
 def removed_state_text() -> str:
     return tr("removed as a secret", "state of an output")
 
@@ -269,7 +265,7 @@ def _tool_summary(row: ToolRow) -> list[str]:
     words = [*filter(None, (translate(STATE_TEXTS[row.state]), result_text(row)))]
     words += output_form_texts(row)
     if row.arguments_cached:
-        words.append(cached_arguments_text())
+        words.append(translate(STATE_WORDS["cached"].label))
     if row.is_outdated:
         words.append(translate(OUTDATED))
     if row.subagent_status is not None:

@@ -84,8 +84,6 @@ from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, Redo, RetryFailed,
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.context_changes import (
-    cached_kinds,
-    cached_kinds_text,
     context_change_text,
     divider_change_text,
     handover_text,
@@ -129,8 +127,7 @@ class _Group(msgspec.Struct, eq=False):
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
     handover: tuple[str, ...] = ()  # what it did and why: stands for other summaries
-    changes: dict[str, int] = {}  # with what each freed; sweeps are one, without words
-    cached: set[type] = set()
+    changes: dict[str, int] = {}  # with what each freed
     reasons: dict[str, None] = {}
     before: int = 0
     after: int = 0
@@ -140,11 +137,11 @@ class _Group(msgspec.Struct, eq=False):
         """Return the line about them; of those inside later ones (`around`) nothing is offered."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
         changes = sorted(self.changes, key=lambda words: -self.changes[words])
-        cached = cached_kinds_text(self.cached)
         if self.handover_seq:
-            words = (self.handover[0], cached, *self.handover[1:])
+            others = (words for words in changes if words != self.handover[0])
+            words = (self.handover[0], *others, *self.handover[1:])
         else:
-            words = (*(change or cached for change in changes), reasons_text(self.reasons))
+            words = (*changes, reasons_text(self.reasons))
         retaken = retaken_text(self.retaken)
         text = self.text or " · ".join(filter(None, (change, *words, retaken)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
@@ -180,7 +177,7 @@ class ContextLines:
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
-        change = "" if isinstance(event, SweepMade) else divider_change_text(event)
+        change = divider_change_text(event)
         seq = recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not is_attached and is_by_user(event) != self._group.is_by_user:
@@ -203,8 +200,6 @@ class ContextLines:
             group.text = handover_text(event, transcript) if event.origin else ""
             is_refused = bool(event.refused) and not recorded_writer(event.model)
             group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
-        if freed and isinstance(event, SweepMade):
-            group.cached |= cached_kinds(event, transcript)
         if freed:
             group.changes[change] = group.changes.get(change, 0) + freed
             group.reasons |= {reason: None} if reason and not is_attached else {}

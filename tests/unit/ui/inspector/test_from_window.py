@@ -265,7 +265,7 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     first, *_, last = (item.seq for item in items if isinstance(item.event, ToolAnswered))
     within = fold(simulator, (0, first))
     turn = request_groups(_state(simulator).rows)[-2]
-    assert [row.label for row in turn.rows[:2]] == ["Turn 1 · Begin.", "Compacted part"]
+    assert [row.label for row in turn.rows[:2]] == ["Turn 1 · Begin.", "Compacted 1 tool call of turn 1"]
     assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["1 compacted"])
     assert turn.state_color == STATE_WORDS["folded"].color
     outer = fold(simulator, (0, last))
@@ -273,10 +273,10 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     undone, gauge = transcript.fork_with(Undone(outer)), simulator.gauge()
     filled = replace(gauge, used=gauge.limit + 1)
     back = with_undo(row, transcript, gauge, undone, filled)
-    assert back.undo_parts == ("“Compacted start of turn 1”", "rest of turn 1, start of 2")
+    assert back.undo_parts == ("“Compacted 1 tool call of turn 1”", "parts of turns 1–2")
     assert (back.undo_tokens, back.has_room) == (filled.used - gauge.used, False)
     summary, rest = request_groups(_state(simulator).rows)[-2:]
-    assert (summary.label, rest.label) == ("Compacted turn 1, start of 2", "Rest of turn 2 · Go on.")
+    assert (summary.label, rest.label) == ("Compacted parts of turns 1–2", "Turn 2 · Go on.")
 
 
 def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
@@ -289,21 +289,21 @@ def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
     sweep = simulator.transcript.last_seq
     row = next(row for row in _state(simulator).rows if row.seq == write)
     assert (row.state, row.way_back) == ("arguments_cached", "undo")
-    assert action_text("undo", row) == "Undo “Cached 1 output and 1 tool input”"
-    assert row.explanation.startswith("A text that the agent wrote in a tool call.")
+    assert action_text("undo", row) == "Undo “Cached 1 output and 1 tool call”"
+    assert row.explanation.startswith("What the agent wrote in tool calls.")
     assert cached_by(simulator.transcript, write) == (sweep,)
     undone, gauge = simulator.transcript.fork_with(Undone(sweep)), simulator.gauge()
     row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
     assert action_text("undo", row) == "Undo · adds ≈ 40 tokens"
-    assert "Undo restores 1 output and 1 tool input." in row.explanation
+    assert "Undo restores 1 output and 1 tool call." in row.explanation
 
     within = fold(simulator, (0, first))
     simulator.record(SweepMade((other,), 90, SweepReason.FOLD))
     row = next(row for row in _state(simulator).rows if row.seq == other)
     assert cached_by(simulator.transcript, other) == (within,), "they were recorded together"
-    assert action_text("undo", row) == "Undo “Compacted start of turn 1”"
+    assert action_text("undo", row) == "Undo “Compacted 1 tool call of turn 1”"
     undone = simulator.transcript.fork_with(Undone(within))
-    assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[0] == "1 tool input"
+    assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[0] == "1 tool call"
     refused = replace(row, undo_refused="Undo the later one first.")
     assert not refused.can_act("undo")
     assert "Undo the later one first." in refused.explanation

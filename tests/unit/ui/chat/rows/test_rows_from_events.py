@@ -293,7 +293,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     saved = sum(output.tokens - output.marker_tokens for output in outputs)
     simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
     swept = simulator.gauge().used
-    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · Cached outputs · by you"
+    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · Cached · by you"
     assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
     assert _context_lines(simulator) == [words], "what comes later changes no figure"
@@ -310,7 +310,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         for recorded in simulator.log
     ]
     sizes = f"{format_tokens(before + between - swept)} → {format_tokens(after)}"
-    words = f"Context: {sizes} · Compacted messages · Cached outputs · by you"
+    words = f"Context: {sizes} · Compacted · Cached · by you"
     assert _context_lines(simulator) == [words], "the sizes are of both"
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -319,24 +319,20 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     freed = simulator.transcript.window.entry_tokens(message) - FRAMING_TOKENS
     simulator.record(Excluded((message.seq,), "", 0, "", freed))
     now = format_tokens(simulator.gauge().used)
-    words_of_now = f"Context: {format_tokens(before)} → {now} · Left something out · by you"
+    words_of_now = f"Context: {format_tokens(before)} → {now} · Left out · by you"
     assert _context_lines(simulator) == [words, words_of_now], "also behind a handover"
 
 
 @pytest.mark.parametrize(
     ("kinds", "reason", "words"),
     [
-        ((ToolAnswered,), SweepReason.BATCH, "Cached outputs · to save tokens"),
-        ((AssistantSpoke,), SweepReason.BATCH, "Cached tool inputs · to save tokens"),
-        (
-            (ToolAnswered, AssistantSpoke),
-            SweepReason.BATCH,
-            "Cached outputs and tool inputs · to save tokens",
-        ),
-        ((UserSpoke,), SweepReason.REFUSED, "Cached images · provider refused the images"),
+        ((ToolAnswered,), SweepReason.BATCH, "Cached · to save tokens"),
+        ((AssistantSpoke,), SweepReason.BATCH, "Cached · to save tokens"),
+        ((ToolAnswered, AssistantSpoke), SweepReason.BATCH, "Cached · to save tokens"),
+        ((UserSpoke,), SweepReason.REFUSED, "Cached · provider refused the images"),
     ],
 )
-def test_a_line_on_the_context_names_all_kinds_that_were_cached(
+def test_a_line_on_the_context_says_once_what_was_cached_and_why(
     kinds: tuple[type, ...], reason: SweepReason, words: str
 ) -> None:
     simulator = build_history(12, size=2_000)
@@ -358,7 +354,7 @@ def test_a_line_on_the_context_has_no_undo_of_something_else_in_its_sizes() -> N
     simulator.record(Undone(swept.seq))
     simulator.record(SweepMade((outputs[5],), 400, SweepReason.MANUAL))
     after = simulator.gauge().used
-    line = f"Context: {format_tokens(after + 800)} → {format_tokens(after)} · Cached outputs · by you"
+    line = f"Context: {format_tokens(after + 800)} → {format_tokens(after)} · Cached · by you"
     assert _context_lines(simulator)[1:] == [line]
 
 
@@ -399,7 +395,7 @@ def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true
     before = simulator.gauge().used
     simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
     sizes = f"{format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
-    words = f"Context: {sizes} · Cached outputs · by you"
+    words = f"Context: {sizes} · Cached · by you"
     assert _context_lines(simulator)[-1] == words
 
 
@@ -429,7 +425,7 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "Cached outputs · to make room · with 2 messages that you had restored"
+    words = "Cached · to make room · with 2 messages that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
     assert last.endswith(" · with 2 messages that you had restored")
@@ -727,8 +723,8 @@ def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
     simulator.record(SweepMade((first,), 5_000, SweepReason.MANUAL))
     simulator.record(SweepMade(tuple(others), 9_000, SweepReason.BATCH))
     mine, own = _context_lines(simulator)[-2:]
-    assert mine.endswith("Cached outputs · by you")
-    assert own.endswith("Cached outputs · to save tokens")
+    assert mine.endswith("Cached · by you")
+    assert own.endswith("Cached · to save tokens")
     steps = read_steps(simulator.log)
     cards = merge_changes(build_cards(simulator.log, simulator.transcript), steps)
     assert [len(card.event.swept) for card in cards if isinstance(card, SweepCard)][:2] == [4, 1]
