@@ -148,14 +148,13 @@ class IntakeProgress(msgspec.Struct, frozen=True):
 class ObservationProgress(msgspec.Struct, frozen=True):
     """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress.
 
-    `turns` are those of the messages that they are about; a later compaction uses them if `is_for_later`.
+    `turns` are those of the messages that they are about.
     """
 
     phase: Phase
     text: str = ""
     estimate: CostEstimate | None = None
     turns: OptionalText = ""
-    is_for_later: bool = True
 
 
 class SpendRequestsChanged(msgspec.Struct, frozen=True):

@@ -104,6 +104,19 @@ def unsent_title(transcript: Transcript, after: int, upto: int, kept_seq: int = 
     return tr("Summary of {turns}", turns=translate(turns)) if turns else tr("Summary of older messages")
 
 
+def unsent_state(transcript: Transcript, seq: int, *, is_managed: bool) -> str:
+    """Return the state of a summary that a compaction can still use; empty if one was made from it.
+
+    It is to come unless the context is not managed or on hold, or a compaction came without it.
+    """
+    if any(made.checkpoint == seq for made in transcript.rewrites.active_handovers.values()):
+        return ""
+    is_passed_over = any(cover.seq > seq for cover in transcript.window.covers)
+    if is_managed and not transcript.on_hold and not is_passed_over:
+        return tr("Not in context yet")
+    return tr("Not in context")
+
+
 def summary_title(
     event: HandoverMade | FoldMade | ObservationsMade | ObservationsPlaced, transcript: Transcript
 ) -> str:

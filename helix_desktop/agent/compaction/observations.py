@@ -195,11 +195,9 @@ class Observations(BackgroundJob):
             self._summarizer.approved = None
         approved, being_read = self._summarizer.approved, self._rewriter.observing_range
         turns: OptionalText = ""
-        is_for_later = not self._is_manual
         if being_read is not None:
             turns = compacted_turns(self._session.transcript, being_read.after, being_read.upto)
-            is_for_later = is_for_later and not being_read.replaces
-        self._session.publish(ObservationProgress(phase, text, approved, turns, is_for_later))
+        self._session.publish(ObservationProgress(phase, text, approved, turns))
 
     def _read_input(self, event_range: EventRange) -> ObservationSource:
         transcript = self._session.transcript

@@ -21,7 +21,7 @@ from helix_desktop.words.numbers import (
     format_whole_percent,
 )
 from helix_desktop.words.state_words import STATE_WORDS
-from helix_desktop.words.summaries import handover_titles
+from helix_desktop.words.summaries import handover_titles, unsent_state
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -52,22 +52,26 @@ class EditRefusal(msgspec.Struct, frozen=True):
     intent: Intent | None = None
 
 
-def recorded_versions(transcript: Transcript, log: Sequence[RecordedEvent]) -> list[Version]:
+def recorded_versions(
+    transcript: Transcript, log: Sequence[RecordedEvent], *, is_managed: bool
+) -> list[Version]:
     """Return the handovers and checkpoints on record, the newest first."""
     return [
-        Version(seq, title, format_moment(log[seq - 1].at), _state(transcript, seq))
+        Version(seq, title, format_moment(log[seq - 1].at), _state(transcript, seq, is_managed=is_managed))
         for seq, title in reversed(handover_titles(transcript).items())
         if seq <= len(log)  # else it is being stored
     ]
 
 
-def _state(transcript: Transcript, seq: int) -> str:
+def _state(transcript: Transcript, seq: int, *, is_managed: bool) -> str:
     active, newest = transcript.window.handover, newest_checkpoint(transcript)
     if active is not None and active[0] == seq:
         return translate(STATE_WORDS["in_window"].label)
     if transcript.can_redo(seq):
         return tr("Undone")
-    return tr("For a later compaction") if newest is not None and newest[0] == seq else ""
+    if newest is None or newest[0] != seq:
+        return ""
+    return unsent_state(transcript, seq, is_managed=is_managed)
 
 
 def version_before(transcript: Transcript, seq: int) -> int:

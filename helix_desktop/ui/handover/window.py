@@ -324,7 +324,8 @@ class HandoverWindow(WindowParts):
 
     def _versions(self) -> list[Version]:
         now = Version(NOW, tr("If you compact now"), tr("Made without a model"))
-        listed = [now, *recorded_versions(self._transcript, self._conversation.session.log)]
+        log, is_managed = self._conversation.session.log, self._conversation.session.policy.enabled
+        listed = [now, *recorded_versions(self._transcript, log, is_managed=is_managed)]
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
         elif self.draft is not None:

@@ -83,7 +83,13 @@ from helix_desktop.words.context_changes import (
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
-from helix_desktop.words.summaries import handover_titles, missing_rules_text, summary_title, unsent_title
+from helix_desktop.words.summaries import (
+    handover_titles,
+    missing_rules_text,
+    summary_title,
+    unsent_state,
+    unsent_title,
+)
 from helix_desktop.words.translation import translate
 
 text = TextContext("Timeline")
@@ -103,20 +109,28 @@ def build_cards(
     transcript: Transcript,
     sent: Mapping[int, int] = MappingProxyType({}),
     points: Sequence[UsagePoint] = (),
+    *,
+    is_managed: bool = True,
 ) -> tuple[TimelineCard, ...]:
     """Return the cards of a log, newest first.
 
     `sent` are the tokens of the handover in the next request, by its event, as the inspector lists them;
-    `points` say what each rewrite made of the window.
+    `points` say what each rewrite made of the window, `is_managed` whether its policy compacts it.
     """
-    return _CardReducer(transcript, sent, points).read(log)
+    return _CardReducer(transcript, sent, points, is_managed).read(log)
 
 
 class _CardReducer:
     """Reads a log once; knows what is undone and what stands inside something later."""
 
-    def __init__(self, transcript: Transcript, sent: Mapping[int, int], points: Sequence[UsagePoint]) -> None:
-        self._transcript, self._sent = transcript, sent
+    def __init__(
+        self,
+        transcript: Transcript,
+        sent: Mapping[int, int],
+        points: Sequence[UsagePoint],
+        is_managed: bool,
+    ) -> None:
+        self._transcript, self._sent, self._is_managed = transcript, sent, is_managed
         self._sizes = {point.seq: (point.before, point.after) for point in points if point.before}
         self._cards: dict[int, TimelineCard] = {}
         self._handover_titles = handover_titles(transcript)
@@ -196,7 +210,7 @@ class _CardReducer:
                 return replace(
                     card,
                     is_checkpoint=True,
-                    is_for_later=newest is not None and newest[0] == recorded.seq,
+                    unsent=self._unsent_state(seq) if newest is not None and newest[0] == seq else "",
                     used_in=self._handover_titles.get(self._updates.get(recorded.seq, 0), ""),
                     read=read,
                     after=handover.tokens,
@@ -335,6 +349,9 @@ class _CardReducer:
         card = self._cards.get(seq - 1)
         return card.title if card is not None else ""
 
+    def _unsent_state(self, seq: int) -> str:
+        return unsent_state(self._transcript, seq, is_managed=self._is_managed)
+
     def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
         counts = self._transcript.messages.counts(event.after, event.upto)
         said = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
@@ -346,7 +363,7 @@ class _CardReducer:
             unsent_title(self._transcript, event.after, event.upto),
             summary_title(event, self._transcript),
             translate(counts.text),
-            recorded.seq == self._pending_observations,
+            self._unsent_state(recorded.seq) if recorded.seq == self._pending_observations else "",
             tuple(observation for observation in event.observations if observation in self._ended),
             tuple(quotes),
             missing=missing_rules_text(event.coverage),

@@ -345,7 +345,7 @@ class Timeline(Themed, QWidget):
         sent = {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}
         policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
         points = await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens)
-        cards = await asyncio.to_thread(build_cards, log, transcript, sent, points)
+        cards = await asyncio.to_thread(build_cards, log, transcript, sent, points, is_managed=policy.enabled)
         points = with_current_usage(points, last, gauge, at_ms)
         steps = await asyncio.to_thread(read_steps, log)
         continuations = await self._continuations(workspace, conversation.session.id)

@@ -141,7 +141,7 @@ class HandoverCard(Rewrite, frozen=True):
     missing: MissingText = NOTHING_MISSING  # what was added below it because it does not name it
     replaced_by: str = ""  # the handover that was written in its place
     is_checkpoint: bool = False
-    is_for_later: bool = True  # an automatic compaction would begin with that checkpoint
+    unsent: str = ""  # the state of that checkpoint, while an automatic compaction would begin with it
     used_in: str = ""  # the summary that was made from that checkpoint
     read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
@@ -255,7 +255,7 @@ class HandoverCard(Rewrite, frozen=True):
             tip = tr("Restored when “{title}” is undone", title=replacement)
             return Pill(tr("Replaced by “{title}”", title=replacement), tip=tip)
         if self.is_checkpoint:
-            return _unsent_pill(explain_checkpoint() if self.is_for_later else "", self.used_in)
+            return _unsent_pill(self.unsent, explain_checkpoint(), self.used_in)
         return Pill(tr("Summary in context"), dot=STATE_WORDS["in_window"].color)
 
     def _pills(self) -> list[Box]:
@@ -325,7 +325,7 @@ class ObservationsCard(TimelineCard, frozen=True):
     title: str
     name: str
     messages: str  # and tool calls, in words
-    is_for_later: bool = True  # they would take the place of these messages
+    unsent: str = ""  # their state, while they would take the place of these messages
     over: tuple[Observation, ...] = ()
     quotes: tuple[Bullet, ...] = ()
     missing: MissingText = NOTHING_MISSING
@@ -334,18 +334,17 @@ class ObservationsCard(TimelineCard, frozen=True):
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         tip = explain_merged_observations() if self.event.reflection else explain_observations()
-        purpose = tr("To replace the longer ones later") if self.event.reflection else ""
-        state = _unsent_pill(tip if self.is_for_later else "", purpose=purpose)
+        state = _unsent_pill(self.unsent, tip)
         title = Flow([Text(self.title, 14, weight=600), state])
         icon = Icon("sparkles" if self.event.reflection else "eye")
         content = [icon_line(icon, title, [time_text(self.at_ms, look)]), *_observations(self, look, "text")]
         return framed(content, (14, 9, 12, 11), 6), dotted((self.title, state.words))
 
 
-def _unsent_pill(explained: str, used_in: str = "", purpose: str = "") -> Pill:
-    """Say what a summary is for that no request contains: it is `explained` if it still is of use."""
-    if explained:
-        return Pill(purpose or tr("For a later compaction"), tip=explained)
+def _unsent_pill(state: str, explained: str, used_in: str = "") -> Pill:
+    """Return the `state` of a summary while it is of use; else what became of it."""
+    if state:
+        return Pill(state, tip=explained)
     if used_in:
         return Pill(tr("Used in “{title}”", title=used_in))
     return Pill(tr("Not used"))

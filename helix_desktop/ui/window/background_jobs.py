@@ -20,14 +20,6 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
-from helix_desktop.context.summaries.summary_names import compacted_turns
-from helix_desktop.domain.events.summary import (
-    HandoverDiscarded,
-    HandoverMade,
-    ObservationsMade,
-    ObservationsPlaced,
-    checkpoint_in,
-)
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
@@ -56,7 +48,6 @@ CALL_JOB = "call:"
 _CALLS, _FIRST_COPY = "calls", "first_copy"  # groups of lines
 _LONG_MS = 1_000  # that a call runs before it has a line
 _POLL_MS = 250
-_RESULT_MS = 8_000  # that the result of what a model did by itself is shown
 _MAX_CHARS = 80  # of a target
 
 BackgroundProgress = (
@@ -171,21 +162,15 @@ class SessionJobs(QObject):
         self._composer = window.pages.chat.composer
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
-        self._result: tuple[str, ...] = ()  # of what a model did by itself, in fewer and fewer words
         self._copied: OpenWorkspace | None = None  # the workspace whose first copy is followed
         self._stop_following: Callable[[], None] = lambda: None
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show_calls)
-        self._result_timer = QTimer(self, singleShot=True, interval=_RESULT_MS)
-        self._result_timer.timeout.connect(self._show_background)
-        session.changed.connect(self._result_timer.stop)
         session.changed.connect(self._show_background)
         window.page_shown.connect(lambda _: self._show_background())
         self._lazy_timeline.when_built(lambda _: self._show_background())
         session.changed.connect(self._poll_timer.start)
         session.changed.connect(self._follow_copy)
-        session.on(HandoverDiscarded | ObservationsMade, self._note_result)
-        session.on(HandoverMade | ObservationsPlaced, lambda _: self._drop_result())
         session.on(CallStarted, lambda _: self._poll_timer.isActive() or self._poll_timer.start())
 
     def follow(self, _workspace: OpenWorkspace, session_id: str, update: BackgroundProgress) -> None:
@@ -208,35 +193,12 @@ class SessionJobs(QObject):
         self._jobs.show_jobs([row for row in rows if row.id not in _BESIDE_MESSAGE])
         work, composer = next((row for row in rows if row.id in _BESIDE_MESSAGE), None), self._composer
         if work is None:
-            composer.show_work(*(self._result if self._result_timer.isActive() else ()))
+            composer.show_work()
         elif work.action is None:
             composer.show_work(work.text, tr("Shortening…"))
         else:
             shorter = _running_texts(jobs.compaction) if jobs.compaction is not None else ()
             composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)
-
-    def _note_result(self, event: HandoverDiscarded | ObservationsMade) -> None:
-        transcript, checkpoint = self._session.transcript, checkpoint_in(event)
-        if isinstance(event, ObservationsMade):
-            turns = compacted_turns(transcript, event.after, event.upto)
-        elif checkpoint is not None:
-            turns = compacted_turns(transcript, 0, checkpoint.handover.upto, checkpoint.handover.kept)
-        else:
-            return
-        short = tr("Summarized {turns}", turns=translate(turns)) if turns else tr("Summarized")
-        if isinstance(event, ObservationsMade) and event.reflection:
-            words = tr("Shortened the summaries of {turns}", turns=translate(turns))
-        elif turns:
-            words = tr("Summarized {turns}, for a later compaction", turns=translate(turns))
-        else:
-            words = tr("Summarized older messages, for a later compaction")
-        self._result = words, short, tr("Summarized")
-        self._result_timer.start()
-
-    def _drop_result(self) -> None:
-        """End what says that messages are compacted later: they are now."""
-        self._result_timer.stop()
-        self._show_background()
 
     def _show_calls(self) -> None:
         conversation = self._session.find_conversation()
@@ -283,15 +245,10 @@ def running_text(progress: CompactionProgress | ObservationProgress) -> str:
 def _running_texts(progress: CompactionProgress | ObservationProgress) -> Sequence[str]:
     """Return what runs, in fewer and fewer words."""
     shortest = tr("Summarizing…")
-    if not isinstance(progress, ObservationProgress):
-        return tr("Summarizing older messages"), shortest
-    turns = translate(progress.turns)
-    short = tr("Summarizing {turns}", turns=turns) if turns else tr("Summarizing older messages")
-    if not progress.is_for_later:
-        return short, shortest
+    turns = translate(progress.turns) if isinstance(progress, ObservationProgress) else ""
     if turns:
-        return tr("Summarizing {turns}, for a later compaction", turns=turns), short, shortest
-    return tr("Summarizing older messages, for a later compaction"), short, shortest
+        return tr("Summarizing {turns}…", turns=turns), shortest
+    return tr("Summarizing older messages…"), shortest
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:

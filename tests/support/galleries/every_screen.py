@@ -135,7 +135,7 @@ def _long_notice() -> Notice:
 def pane_screens() -> Iterator[Screen]:
     """Yield timeline and inspector."""
     running = RunningCard(
-        "summarize", "Summarizing older messages", "## Current Issues\nHighlighting still lexes the"
+        "summarize", "Summarizing older messages…", "## Current Issues\nHighlighting still lexes the"
     )
     states = (
         ("timeline", samples.timeline_state()),

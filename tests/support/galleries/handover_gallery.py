@@ -94,6 +94,7 @@ class SampleConversation:
         simulator.record(Undone(self.undone.seq))
         self.first, self.event = made, first
         self.simulator, self.transcript, self.log = simulator, simulator.transcript, simulator.log
+        self.policy = simulator.policy
         self.session = self.handovers = self.writer = self.revisions = self
 
     @staticmethod

@@ -294,7 +294,7 @@ def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
         "title": "Summary of turns 1–12", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
-        "missing": NOTHING_MISSING,
+        "missing": NOTHING_MISSING, "unsent": "Not in context yet",
     }  # fmt: skip
     return handover_card(number, seq, False, **(values | changes))
 
@@ -382,7 +382,7 @@ def observations_card(seq: int, **changes: object) -> ObservationsCard:
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "observations": facts, "over": facts[3:],
         "title": "Summary of turns 1–46", "name": "Compacted turns 1–46", "messages": "46 messages",
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
-        "duration_ms": 3_400,
+        "duration_ms": 3_400, "unsent": "Not in context yet",
     }  # fmt: skip
     return _card(ObservationsCard, _OBSERVATIONS, values | changes)
 

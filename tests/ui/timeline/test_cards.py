@@ -202,7 +202,7 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
-    assert (checkpoint.size_text, checkpoint.is_for_later) == ("For a later compaction", True)
+    assert checkpoint.size_text == "Not in context"
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
@@ -214,29 +214,53 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     assert updated.size_text == "Used in “Summary of turns 1–3 (2)”"
 
 
-def test_a_summary_is_for_later_as_long_as_it_can_take_the_place_of_messages() -> None:
-    """Not once a compaction of all of them stands there; undone, it is for later again."""
+def test_a_summary_is_to_come_until_a_compaction_comes_without_it_or_its_messages_left() -> None:
+    """What a pause or an unmanaged context keeps out is not to come either; an undo restores each state."""
     simulator = conversation_with(6)
 
-    def states() -> dict[int, bool]:
-        cards = build_cards(simulator.log, Transcript(simulator.log))
+    def states(*, is_managed: bool = True) -> dict[int, str]:
+        cards = build_cards(simulator.log, Transcript(simulator.log), is_managed=is_managed)
         return {
-            one.seq: one.is_for_later
+            one.seq: one.unsent
             for one in cards
             if isinstance(one, ObservationsCard) or (isinstance(one, HandoverCard) and one.is_checkpoint)
         }
 
     checkpoint = session_rewrites.write_checkpoint(simulator)
+    assert states() == {checkpoint: "Not in context yet"}
+    assert states(is_managed=False) == {checkpoint: "Not in context"}
     assert session_rewrites.fold_all(simulator)
-    assert states() == {checkpoint: True}, "steps that were compacted without a model are in it, too"
+    assert states() == {checkpoint: "Not in context"}
     observations = session_rewrites.prepare_observations(simulator)
-    assert states() == {checkpoint: True, observations: True}
+    both = {checkpoint: "Not in context", observations: "Not in context yet"}
+    assert states() == both
+    simulator.record(HoldSet(True))
+    assert states() == {checkpoint: "Not in context", observations: "Not in context"}
+    simulator.record(HoldSet(False))
     simulator.send_message("And now?")
     simulator.step("Done.", 0)
     assert simulator.hand_over(0) is not None
-    assert states() == {checkpoint: False, observations: False}
+    assert states() == {checkpoint: "", observations: ""}
     simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
-    assert states() == {checkpoint: True, observations: True}
+    assert states() == both
+
+
+def test_a_summary_that_a_shorter_compaction_was_made_from_is_used() -> None:
+    """It reaches further than that one, so that the next can begin with it, too."""
+    simulator = conversation_with(3)
+    checkpoint = session_rewrites.write_checkpoint(simulator)
+    made = simulator.hand_over(100)
+    assert made is not None
+    simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
+    simulator.record(replace(made, checkpoint=checkpoint))
+
+    def state() -> str:
+        cards = build_cards(simulator.log, Transcript(simulator.log))
+        return next(one.size_text for one in cards if one.seq == checkpoint and isinstance(one, HandoverCard))
+
+    assert state() == "Used in “Compacted turns 1–2 (2)”"
+    simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
+    assert state() == "Not in context yet"
 
 
 @pytest.fixture
@@ -319,7 +343,7 @@ def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is
     assert said.index("Current Issues") < said.index("TODO Items") < said.index("Read 5.4k tokens")
     sources = ("No source", "Source", *(f"Source {number}" for number in range(1, 5)))
     assert [text for text in pills(pane, 431) if text not in sources] == [
-        "For a later compaction",
+        "Not in context yet",
         "acme/swift",
         "Read 5.4k tokens",
         "Updates “Compacted turns 1–10”",
@@ -349,7 +373,7 @@ def test_observations_are_undone_at_their_placement(
 ) -> None:
     """Their card stands there alone, with what they say, and a link to them leads to it."""
     pane = open_timeline(qtbot, TimelineState((observations_card(5),)))
-    assert card(pane, 5).accessible_name == "Summary of turns 1–46 · For a later compaction"
+    assert card(pane, 5).accessible_name == "Summary of turns 1–46 · Not in context yet"
     assert not {"undo", "redo"} & set(names(pane, 5))
     placement = ObservationsPlaced(5, PlacementReason.MANUAL, 0)
     sizes: dict[str, Any] = {"before": 4_000, "after": 2_000}

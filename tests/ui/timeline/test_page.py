@@ -171,7 +171,7 @@ def test_what_the_mouse_points_at_stays_there_when_rows_come_on_top(pane: Timeli
     pane.resize(pane.width(), 420)
     before = place_of_undo(pane, 492)
     QTest.mouseMove(pane.cards.viewport(), before)
-    pane.set_running(RunningCard("summarize", "Summarizing older messages", "word " * 400))
+    pane.set_running(RunningCard("summarize", "Summarizing older messages…", "word " * 400))
     assert place_of_undo(pane, 492) == before
 
 
@@ -227,7 +227,7 @@ def test_the_last_change_is_undone_and_redone_with_the_usual_keys(pane: Timeline
 
 def test_a_running_compaction_displays_its_phase_and_can_be_canceled(pane: Timeline) -> None:
     """Phase and streamed text; cancel is one click; then it is gone."""
-    pane.set_running(RunningCard("summarize", "Summarizing older messages", "word " * 400))
+    pane.set_running(RunningCard("summarize", "Summarizing older messages…", "word " * 400))
     said = words(pane, "running")
     assert "Write, step 2 of 4" in said
     assert any(text.startswith("… word") for text in said)

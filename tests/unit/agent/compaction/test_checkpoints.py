@@ -117,11 +117,12 @@ async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
     (first, _), (second, updated) = checkpoints(rig).items()
     assert updated.handover.checkpoint == first
     transcript, log = rig.conversation.session.transcript, rig.conversation.session.log
-    assert [(version.seq, version.state) for version in recorded_versions(transcript, log)] == [
-        (second, "For a later compaction"),
-        (first, ""),
-    ]
-    assert [version.seq for version in recorded_versions(transcript, log[: second - 1])] == [first]
+    versions = recorded_versions(transcript, log, is_managed=True)
+    assert [(version.seq, version.state) for version in versions] == [
+        (second, "Not in context yet"), (first, ""),
+    ]  # fmt: skip
+    (version,) = recorded_versions(transcript, log[: second - 1], is_managed=True)
+    assert version.seq == first
     assert version_before(transcript, second) == first
     assert edit_refusal(transcript, second) is None
     refusal = edit_refusal(transcript, first)

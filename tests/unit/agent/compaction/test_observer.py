@@ -240,7 +240,7 @@ async def test_the_user_can_have_observations_made_however_little_there_is() -> 
     assert [update.phase for update in updates][:1] == ["read"]
     assert OBSERVATIONS in [update.text for update in updates]
     assert updates[-1].phase == "idle"
-    assert {(str(update.turns), update.is_for_later) for update in updates[:-1]} == {("turns 1–2", False)}
+    assert {str(update.turns) for update in updates[:-1]} == {"turns 1–2"}
     covered = rig.conversation.session.transcript.messages.between(observations.after, observations.upto)
     assert {item.turn for item in covered} == {1, 2}
     with pytest.raises(CompactionRefused, match="All older messages are compacted already"):

@@ -39,7 +39,7 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
     assert texts[2] == "Subagent: Count the tests · Working · 3 model calls · 12k of 128k tokens"
     assert texts[3] == "Shortening 2 large outputs…"
     assert background.card is not None
-    assert background.card == RunningCard("summarize", "Summarizing older messages", "words")
+    assert background.card == RunningCard("summarize", "Summarizing older messages…", "words")
     for over in (
         CompactionProgress("idle"),
         IntakeProgress(),
@@ -48,7 +48,7 @@ async def test_each_job_has_its_line_until_it_is_over() -> None:
         background.apply(over)
     assert [job.id for job in lines(background)] == ["observation"]
     assert background.card is not None
-    assert background.card.title == "Summarizing older messages, for a later compaction"
+    assert background.card.title == "Summarizing older messages…"
     background.apply(ObservationProgress("idle"))
     assert lines(background) == []
     assert background.is_idle
@@ -61,18 +61,16 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     background = BackgroundJobs()
     background.apply(CompactionProgress("summarize", "", CostEstimate(312_000, 0.94, 3)))
     (job,) = lines(background)
-    assert job.text == "Summarizing older messages · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
+    assert job.text == "Summarizing older messages… · Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     assert background.card is not None
     assert background.card.usage_text == "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"
     background.apply(CompactionProgress("idle"))
     background.apply(ObservationProgress("summarize", estimate=CostEstimate(1_000)))
     (job,) = lines(background)
-    assert job.text == "Summarizing older messages, for a later compaction"
+    assert job.text == "Summarizing older messages…"
     turns = verbatim("turns 1–4")
     background.apply(ObservationProgress("summarize", turns=turns))
-    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4, for a later compaction"]
-    background.apply(ObservationProgress("summarize", turns=turns, is_for_later=False))
-    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4"]
+    assert [job.text for job in lines(background)] == ["Summarizing turns 1–4…"]
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:
