@@ -301,26 +301,23 @@ class OutputForms:
     ) -> tuple[FormChosen, ...]:
         """Return the event to record; empty if the output already has that form.
 
-        Raises OutputFormUnavailable if the output has left the window, or the form does not fit.
+        Room for it the next request makes. Raises OutputFormUnavailable if the output has left the window, or
+        no request has room for it.
         """
         self._output_in_window(item.seq)
         transcript = self._session.transcript
         if output_text(item, output, transcript) == event.text:
             return ()
-        _, gauge = self._rewriter.measure()
-        added_tokens = round(
-            (event.tokens + FRAMING_TOKENS - transcript.window.entry_tokens(item)) * gauge.ratio
-        )
-        tokens_left = gauge.limit - gauge.used
-        if added_tokens > max(tokens_left, 0):
+        gauge, frame = self._rewriter.gauge(), self._session.frame
+        most = int(gauge.limit / gauge.ratio) - frame.fixed_tokens - transcript.opening_tokens
+        if event.tokens + FRAMING_TOKENS > most:  # everything else would leave for it, then the output itself
             raise OutputFormUnavailable(
-                _text("There isn't enough room for the output."),
+                _text("The output doesn't fit in the context window."),
                 _text(
-                    "It needs about {needed} more tokens; {left} are left until compaction.",
-                    needed=round(added_tokens / gauge.ratio),  # as the panel counts the output
-                    left=max(0, int(tokens_left / gauge.ratio)),
+                    "It needs about {needed} tokens; the window has {most} for messages.",
+                    needed=event.tokens,
+                    most=max(0, most),
                 ),
-                _text("Recall lines of it into your message, or compact the conversation first."),
-                remedies=("compact",),
+                _text("Recall lines of it into your message instead."),
             )
         return (event,)

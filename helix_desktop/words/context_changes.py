@@ -104,13 +104,32 @@ def large_output_text(form: Form, shown: str, *, by_user: bool) -> str:
 
 
 def chosen_form_text(event: FormChosen, seq: int, transcript: Transcript) -> str:
-    output = _output_name(event.target, transcript)
-    was_cached = any(event.target in it.swept for at, it in transcript.rewrites.sweeps.items() if at < seq)
-    choice = _form_choice_text(event.form, output)
-    if event.form == "full" and was_cached:
+    if output := restored_output(seq, transcript):
         choice = tr("You restored {output}", output=output)
+    else:
+        choice = _form_choice_text(event.form, _output_name(event.target, transcript))
     tokens = output_tokens(event.tokens)
     return f"{choice} · {format_token_count(tokens)}"
+
+
+def restored_output(seq: int, transcript: Transcript) -> str:
+    """Return the name of the output whose caching the user undid by change `seq`; empty of another one."""
+    rewrites = transcript.rewrites
+    event = rewrites.by_seq.get(seq)
+    if not isinstance(event, FormChosen) or event.form != "full":
+        return ""
+    for at, sweep in rewrites.sweeps.items():
+        undone_at = rewrites.undone.get(rewrites.recorded_with(at) or at, seq)
+        if at < seq <= undone_at and event.target in sweep.swept:
+            return _output_name(event.target, transcript)
+    return ""
+
+
+def restoring_text(output: str, *, is_undone: bool) -> str:
+    """Return what became of an output when its caching was undone, or when that was undone."""
+    if is_undone:
+        return tr("Cached again: {output}", output=output)
+    return tr("Restored: {output}", output=output)
 
 
 def _form_choice_text(form: Form, output: str) -> str:

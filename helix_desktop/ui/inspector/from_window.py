@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.undo_targets import sweep_of_one
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
@@ -55,6 +54,7 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
+_FIXED_KINDS = (*_TOOL_KINDS, *_OPENING_KINDS, "fields")
 _SMALL_DIFFERENCE = 0.05  # of the total: one that frames and names of tools explain
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
@@ -140,13 +140,13 @@ def inspector_state(
     What the provider counts more or less is a row, so that all add up to the total. As it counts, `fresh`
     tokens at the end of the request are not in its cache.
     """
-    room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
+    most = int(gauge.limit / gauge.ratio) - sum(item.tokens for item in items if item.kind in _FIXED_KINDS)
     titles = _undo_titles(items, transcript)
     rows = tuple(
         replace(
-            row,
-            room=None if sweep_of_one(transcript, row.seq) else room,
+            with_room(row, gauge, policy),
             undo_title=titles.get(row.seq, ""),
+            undo_refused=_too_large_text(row, most),
         )
         for row in window_rows(items, round(fresh / gauge.ratio))
     )
@@ -160,6 +160,19 @@ def inspector_state(
         is_managed=policy.enabled,
         own_policy=policy_in_use(own_policy, own_policy) if own_policy is not None else "",
     )
+
+
+def with_room(row: WindowRow, gauge: UsageGauge, policy: ContextPolicy) -> WindowRow:
+    room = max(0, int((gauge.limit - gauge.used) / gauge.ratio))
+    return replace(row, room=room, is_managed=policy.enabled)
+
+
+def _too_large_text(row: WindowRow, most: int) -> str:
+    """Return that no request has room for all of an output, `most` tokens; empty if one has."""
+    if row.way_back != "send_full" or row.whole <= most:
+        return ""
+    whole, room = format_tokens(row.whole), format_tokens(max(0, most))
+    return tr("It has {tokens} tokens, and the context window has room for {room}.", tokens=whole, room=room)
 
 
 def _undo_titles(items: Sequence[WindowItem], transcript: Transcript) -> dict[int, str]:

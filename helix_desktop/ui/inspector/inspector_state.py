@@ -85,13 +85,15 @@ class WindowRow(WindowItem, frozen=True):
 
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a turn,
-    whose question below it `is_in_turn`. Where all of it may not fit, `room` is how many tokens do. Of a
-    summary, and of what alone no undo restores: undoing what it is of, which is called `undo_title`, adds
-    `undo_tokens` to the context, and restores `undo_parts`, in words; `undo_refused` says why it can't be.
+    whose question below it `is_in_turn`. `room` is how many tokens fit before older parts leave, which they
+    only do while the context `is_managed`. Of a summary, and of what alone no undo restores: undoing what it
+    is of, which is called `undo_title`, adds `undo_tokens` to the context, and restores `undo_parts`, in
+    words. `undo_refused` says why its way back can't be taken.
     """
 
     resent: int = 0
     room: int | None = None
+    is_managed: bool = True
     is_heading: bool = False
     is_in_turn: bool = False
     undo_title: str = ""
@@ -137,16 +139,12 @@ class WindowRow(WindowItem, frozen=True):
         return next((action for action in self.actions if action in ("include", "send_full", "undo")), None)
 
     def can_act(self, action: RowAction) -> bool:
-        return self.has_room if action == "send_full" else action != "undo" or not self.undo_refused
+        return action not in ("send_full", "undo") or not self.undo_refused
 
     @property
     def missing(self) -> int:
         """Return how many tokens its way back adds to the context."""
         return self.undo_tokens if self.way_back == "undo" else self.whole - self.tokens
-
-    @property
-    def has_room(self) -> bool:
-        return self.room is None or self.missing <= self.room
 
     @property
     def is_summary(self) -> bool:
@@ -217,24 +215,24 @@ class WindowRow(WindowItem, frozen=True):
             outdated = tr("The file has changed since it was read.")
         explained = "" if self.is_heading else _state_words(self.state)[1]
         back = tr("Undo restores {parts}.", parts=self.undo_parts) if self.undo_parts else ""
-        return "\n".join(filter(None, (explained, outdated, back, self.undo_refused, self._room_text)))
+        return "\n".join(filter(None, (explained, outdated, back, self.undo_refused, self.room_text)))
 
     @property
-    def _room_text(self) -> str:
-        """Return how much there is too little room for all of it; empty where there is enough."""
-        if self.room is None or self.has_room:
+    def room_text(self) -> str:
+        """Return that there is too little room for all of it, and what follows; empty if there is enough."""
+        if self.room is None or self.missing <= self.room or self.undo_refused:
             return ""
         tokens, room = format_tokens(self.missing), format_tokens(self.room)
         if tokens == room:
             tokens, room = format_integer(self.missing), format_integer(self.room)
-        if self.way_back == "undo":
-            return tr(
-                "That adds {tokens} tokens where {room} fit, so the next request caches or compacts older "
-                "parts again.",
-                tokens=tokens,
-                room=room,
-            )
-        return tr("That would add {tokens} tokens where {room} fit.", tokens=tokens, room=room)
+        if not self.is_managed:
+            return tr("That adds {tokens} tokens where {room} fit.", tokens=tokens, room=room)
+        return tr(
+            "That adds {tokens} tokens where {room} fit, so the next request caches or compacts older "
+            "parts again.",
+            tokens=tokens,
+            room=room,
+        )
 
     @property
     def tooltip(self) -> str:

@@ -79,6 +79,7 @@ from helix_desktop.words.context_changes import (
     excluded_text,
     is_by_user,
     pin_text,
+    restored_output,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
@@ -233,7 +234,8 @@ class _CardReducer:
                     if isinstance(sweep := self._cards.get(sweep_seq), SweepCard):
                         self._cards[sweep_seq] = replace(sweep, unchanged=self._count_unchanged(sweep))
                 name, is_undo = self._cards[target].undo_title, isinstance(event, Undone)
-                return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name)
+                restored = restored_output(target, self._transcript)
+                return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name, restored)
             case FormChosen(target=target) as event:
                 if not self._is_undone(seq):
                     self._chosen_forms[target] = seq
@@ -386,7 +388,8 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
                 merged.append(card)
             run.append(card)
             targets = tuple(target for each in run for target in each.targets)
-            merged[place] = replace(run[0], targets=targets, name=_name_of_undo(run, targets, groups))
+            name, restored = _name_of_undo(run, targets, groups), run[0].restored if len(run) == 1 else ""
+            merged[place] = replace(run[0], targets=targets, name=name, restored=restored)
         elif group is None:
             merged.append(card)
         elif card.seq == (group.parts[0].seq if isinstance(group, ChangeCard) else group.seq):

@@ -43,12 +43,13 @@ from helix_desktop.ui.inspector.request_list import (
 from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import ChooseForm, handles
-from helix_desktop.ui.kit.notices import Answer
+from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.outputs.entry_actions import SendInFull
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.rewrite_controller import context_notice
+from helix_desktop.ui.window.rewrite_controller import context_notice, notify_with, restoring_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.button_labels import action_label
+from helix_desktop.words.context_changes import restored_output, restoring_text
 from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_text, step_figures, step_name
 from helix_desktop.words.translation import Translator, translate
 
@@ -343,7 +344,9 @@ class InspectorPresenter(WindowPart):
         what = tr("Send all of “{name}”?", name=_short_name(row))
         why = tr("All of it is sent again where it was. You can undo this.")
         cost = send_full_price_text(output_tokens(entry.tokens) - row.tokens, row.resent)
-        why = f"{cost}\n\n{why}"
+        window = conversation.window
+        room = from_window.with_room(row, window.measure()[1], window.policy).room_text
+        why = "\n\n".join(filter(None, (cost, room, why)))
         if await confirm(self._window, what, why, "send", tr("Send all of it"), "primary"):
             await self._change(conversation, "include" if "include" in row.actions else "send_full", row)
 
@@ -390,11 +393,11 @@ class InspectorPresenter(WindowPart):
         row = next((row for row in _rows(conversation) if row.seq == seq), None)
         await conversation.window.choose_form(seq, form, part)
         if form == "full" and row is not None:
-            name = _short_name(row)
-            what = tr("All of “{name}” is in the context.", name=name)
-            self._offer_undo(
-                conversation, tr("Restored “{name}”.", name=name) if row.was_sent_whole else what
-            )
+            transcript = conversation.session.transcript
+            what = tr("All of “{name}” is in the context.", name=_short_name(row))
+            if output := restored_output(transcript.window.last_rewrite_seq, transcript):
+                what = restoring_text(output, is_undone=False)
+            self._offer_undo(conversation, what, restoring_notice(self._session, conversation))
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:
@@ -431,12 +434,12 @@ class InspectorPresenter(WindowPart):
             await conversation.window.exclude(row.seq, row.part)
             self._offer_undo(conversation, tr("Left out “{name}”.", name=name))
 
-    def _offer_undo(self, conversation: Conversation, what: str) -> None:
-        """Say what was changed, with its undo: its row may be out of sight by now."""
+    def _offer_undo(self, conversation: Conversation, what: str, coming: Notice | None = None) -> None:
+        """Say what was changed, with its undo, as its row may be out of sight by now, and what is coming."""
         seq = conversation.session.transcript.window.last_rewrite_seq
         undo = partial(self._session.perform, intents.Undo((seq,)))
         answer = Answer(action_label("undo"), undo, "undo", ends=True)
-        self._session.notify(context_notice(conversation, what, "", answer))
+        notify_with(self._session, context_notice(conversation, what, "", answer), coming)
 
 
 def _short_name(row: WindowRow) -> str:

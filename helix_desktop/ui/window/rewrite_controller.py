@@ -38,6 +38,7 @@ from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, SENT_MESSAGE, UNDOABLE_CHANGE
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION, Answer, Notice
+from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.cards import TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
@@ -66,7 +67,7 @@ class RewriteController(WindowPart):
         session.changed.connect(self._offer)
         session.on(HoldSet, lambda _: self._show_hold())
         session.on(HoldSet, lambda event: window.pages.chat.view.announce(hold_text(event.on)))
-        session.on(Undone, self._show_after_undo)
+        session.on(Undone | FormChosen, self._show_after_restoring)
         session.on(RewriteEvent | UserSpoke, lambda _: self._offer())
         self._offer()
 
@@ -163,43 +164,15 @@ class RewriteController(WindowPart):
             notice = Notice(_HOLD, tr("Context changes paused."), why, answers=(resume,))
             self._session.notices.notify_here(notice)
 
-    def _show_after_undo(self, undone: Undone) -> None:
+    def _show_after_restoring(self, event: Undone | FormChosen) -> None:
         """Say that the context will be compacted again, and offer Hold while the next request fits."""
-        if undone.refused:
+        if isinstance(event, Undone) and event.refused:
             return
-        notice = self._after_undo(self._session.conversation)
+        notice = restoring_notice(self._session, self._session.conversation)
         if notice is not None:
             self._session.notices.notify_here(notice)
         elif not self._session.transcript.on_hold:
             self._session.notices.end(_HOLD)
-
-    def _after_undo(self, conversation: Conversation) -> Notice | None:
-        """Return what is said where what came back doesn't stay; None: it does until the threshold."""
-        if conversation.session.transcript.on_hold or not conversation.window.policy.enabled:
-            return None
-        (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
-        if gauge.fits and not outlook.is_coming:
-            return None
-        what = tr(
-            "The context no longer fits: {used} of {window}, and {reserve} are kept for the answer.",
-            used=format_tokens(gauge.used),
-            window=format_tokens(gauge.window),
-            reserve=format_tokens(gauge.reserve),
-        )
-        why = tr(
-            "Sending caches or compacts older parts again, unless you choose a model with a larger window."
-        )
-        answers: tuple[Answer, ...] = ()
-        if gauge.fits:
-            what = tr("Something will leave the context again.")
-            limit = limit_text(gauge.trigger.kind, gauge.trigger.limit)
-            why = tr(
-                "After the undo it is above {share}: outputs are cached, or messages compacted. Pause keeps "
-                "it as it is.",
-                share=limit,
-            )
-            answers = (Answer(tr("Pause context changes"), lambda: self._set(True), "hold"),)
-        return Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
 
     @handles(intents.PauseCompaction)
     def pause(self) -> None:
@@ -271,7 +244,8 @@ class RewriteController(WindowPart):
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
         way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)
         transcript = conversation.session.transcript
-        coming, how_long = self._after_undo(conversation), self._how_long(conversation, seqs)
+        coming = restoring_notice(self._session, conversation) if is_undo else None
+        how_long = self._how_long(conversation, seqs)
         cards = await self._read_changes(conversation)
         if is_undo and transcript.rewrites.undone.keys().isdisjoint(seqs):
             return
@@ -287,13 +261,8 @@ class RewriteController(WindowPart):
                 "%n earlier summaries are in its place again.",
             )
             why = " ".join(filter(None, (back, why)))
-        if is_undo and coming is not None:  # one notice says both
-            why = " ".join(filter(None, (why, coming.what, coming.why)))
-            notice = coming._replace(what=name, why=why, answers=(way_back, *coming.answers))
-            self._session.notices.notify_here(notice)
-            return
-        why = " ".join(filter(None, (why, how_long if is_undo else "")))
-        self._session.notify(context_notice(conversation, name, why, way_back))
+        why = " ".join(filter(None, (why, how_long if is_undo and coming is None else "")))
+        notify_with(self._session, context_notice(conversation, name, why, way_back), coming)
 
     @staticmethod
     def _how_long(conversation: Conversation, undone: Sequence[int]) -> str:
@@ -312,6 +281,42 @@ class RewriteController(WindowPart):
         await (conversation.window.pin(output) if is_pinned else conversation.window.unpin(output))
         words = pin_text(change, conversation.session.transcript)
         self._session.notify(context_notice(conversation, words))
+
+
+def restoring_notice(session: Session, conversation: Conversation) -> Notice | None:
+    """Return what is said where what the user restored doesn't stay; None: it does until the threshold."""
+    if conversation.session.transcript.on_hold or not conversation.window.policy.enabled:
+        return None
+    (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
+    if gauge.fits and not outlook.is_coming:
+        return None
+    what = tr(
+        "The context no longer fits: {used} of {window}, and {reserve} are kept for the answer.",
+        used=format_tokens(gauge.used),
+        window=format_tokens(gauge.window),
+        reserve=format_tokens(gauge.reserve),
+    )
+    why = tr("Sending caches or compacts older parts again, unless you choose a model with a larger window.")
+    answers: tuple[Answer, ...] = ()
+    if gauge.fits:
+        what = tr("Something will leave the context again.")
+        why = tr(
+            "It is above {share} now: outputs are cached, or messages compacted. Pause keeps it as it is.",
+            share=limit_text(gauge.trigger.kind, gauge.trigger.limit),
+        )
+        pause = partial(session.perform, intents.PauseCompaction())
+        answers = (Answer(tr("Pause context changes"), pause, "hold"),)
+    return Notice(_HOLD, what, why, answers=answers, ends_with=_HOLD_ENDS_WITH)
+
+
+def notify_with(session: Session, done: Notice, coming: Notice | None) -> None:
+    """Say what was done, and what is coming of it, in one notice."""
+    if coming is None:
+        session.notify(done)
+        return
+    why = " ".join(filter(None, (done.why, coming.what, coming.why)))
+    answers = (*done.answers, *coming.answers)
+    session.notices.notify_here(coming._replace(what=done.what, why=why, answers=answers))
 
 
 def context_notice(conversation: Conversation, what: str, why: str = "", *answers: Answer) -> Notice:

@@ -379,10 +379,12 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     output = find_button(pane, "open_output")
     assert intents_of(pane, output.click) == [ActOnRow("open", marker)]
     assert intents_of(pane, lambda: find_button(pane, "way_back").click()) == [ActOnRow("send_full", marker)]
-    pane.show_page(marker.label, "[CACHED]", replace(marker, whole=row.tokens + 900, room=800))
-    assert not find_button(pane, "way_back").isEnabled()
-    reason = "That would add 900 tokens where 800 fit."
-    assert any(reason in it.text() for it in pane.findChildren(QLabel))
+    large = replace(marker, whole=row.tokens + 900, room=800)
+    pane.show_page(marker.label, "[CACHED]", large)
+    assert find_button(pane, "way_back").isEnabled()
+    follows = "That adds 900 tokens where 800 fit, so the next request caches or compacts older parts again."
+    assert any(follows in it.text() for it in pane.findChildren(QLabel))
+    assert replace(large, is_managed=False).room_text == "That adds 900 tokens where 800 fit."
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)
     assert not find_buttons(pane, "way_back"), "the past can't be changed"
@@ -546,7 +548,7 @@ def test_a_row_that_is_read_is_followed_until_it_is_gone(pane: Inspector) -> Non
     pane.show_page(output.label, "line\n" * 500, output)
     scroll = pane.reader.page.text.verticalScrollBar()
     scroll.setValue(scroll.maximum())
-    changed = replace(output, tokens=7, state="cached", whole=900, room=800)
+    changed = replace(output, tokens=7, state="cached", whole=900, undo_refused="It has 900 tokens.")
     rows = tuple(changed if row == output else row for row in state.rows)
     assert intents_of(pane, lambda: pane.set_state(replace(state, rows=rows))) == [ShowRowText(changed)]
     pane.show_page(changed.label, "line\n" * 500, changed)

@@ -21,6 +21,7 @@ from helix_desktop.domain.events.rewrite import (
     HandoverTrigger,
     Pinned,
     PlacementReason,
+    Redone,
     SummaryProblem,
     SweepMade,
     SweepReason,
@@ -315,6 +316,15 @@ def test_what_undoing_a_caching_brought_back_was_restored() -> None:
         card.text.partition(" ")[2].split(" ")[0] for card in cards if isinstance(card, ManualActionCard)
     ]
     assert texts == ["chose", "restored"]
+    restored_seq = simulator.transcript.last_seq - 1
+    for change, name in ((Undone(restored_seq), "Cached again: "), (Redone(restored_seq), "Restored: ")):
+        simulator.record(change)
+        newest, *_ = build_cards(simulator.log, simulator.transcript)
+        assert newest.title.startswith(name), "whether it is cached now, without two negations"
+    simulator.record(Undone(restored_seq - 1))
+    simulator.record(FormChosen(first, "full", "more", 12))
+    newest, *_ = build_cards(simulator.log, simulator.transcript)
+    assert newest.title.startswith("You chose"), "it was cached no more"
 
 
 def test_a_branch_says_where_it_begins() -> None:

@@ -151,25 +151,34 @@ async def refused(rig: IntakeRig, seq: int, form: Form, instructions: str = "") 
     return caught.value
 
 
-async def test_a_form_that_does_not_fit_the_window_is_refused_with_numbers() -> None:
-    """How much it takes, how much is left, what to do instead."""
-    rig = await a_session(info=ModelInfo("test", "main", window=1_400, reserve=200))
+async def test_a_form_that_no_request_has_room_for_is_refused_with_numbers() -> None:
+    """How much it takes, how much there is, what to do instead."""
+    rig = await a_session(info=ModelInfo("test", "main", window=1_300, reserve=200))
     error = await refused(rig, seq_of(rig, "big"), "full")
-    assert "isn't enough room" in error.what
-    assert "1,1" in error.why
+    assert "doesn't fit in the context window" in error.what
+    assert "1,2" in error.why
     assert error.fix
 
 
-async def test_a_form_that_would_start_the_overflow_steps_is_refused() -> None:
-    """Above the panic level the next request would make space by removing just this."""
-    rig = await a_session(info=ModelInfo("test", "main", window=5_000, reserve=0))
-    _, now = rig.conversation.window.measure()
-    after = now.used + 1_204 - tokens_of(rig)
-    rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.97))
-    assert "isn't enough room" in (await refused(rig, seq_of(rig, "big"), "full")).what
-    rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
-    await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
-    assert shown_text(rig) == large_output("big")
+async def test_room_for_an_output_that_the_user_restored_is_made_of_older_parts() -> None:
+    """With the next request, as for what the undo of a whole step restores; it stays, and nothing is lost."""
+    rig = await a_session(msgspec.structs.replace(POLICY, intake_above=5_000))
+    window = rig.conversation.window
+    for name in ("first", "second"):
+        rig.set_output(name, large_output(name))
+        rig.model.script = replies_in_order(tool_call_reply((name, {}), id_prefix=name))
+        await rig.conversation.run("Go on.")
+    seq = seq_of(rig, "first")
+    await window.cache_now(seq)
+    rig.model.info = msgspec.structs.replace(rig.model.info, window=window.measure()[1].used + 1_000)
+    await window.choose_form(seq, "full")
+    assert not window.measure()[1].fits
+    rig.model.script = replies_in_order(text_reply("done"))
+    await rig.conversation.run("Go on.")
+    assert window.measure()[1].fits
+    assert [event.swept for event in rig.events(SweepMade)] == [(seq,), (seq_of(rig, "big"),)]
+    assert shown_text(rig, "first") == large_output("first")
+    await rig.assert_consistent()
 
 
 async def test_only_stored_outputs_have_forms() -> None:

@@ -274,7 +274,7 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     filled = replace(gauge, used=gauge.limit + 1)
     back = with_undo(row, transcript, gauge, undone, filled)
     assert back.undo_parts == ("“Compacted 1 tool call of turn 1”", "parts of turns 1–2")
-    assert (back.undo_tokens, back.has_room) == (filled.used - gauge.used, False)
+    assert back.undo_tokens == filled.used - gauge.used
     summary, rest = request_groups(_state(simulator).rows)[-2:]
     assert (summary.label, rest.label) == ("Compacted parts of turns 1–2", "Turn 2 · Go on.")
 
@@ -404,6 +404,30 @@ def check_an_output_is_named_by_its_call_and_target(simulator: SessionSimulator)
             assert row.label.startswith(verb)
             name = row.label.rstrip("…").removeprefix(verb).strip()
             assert name in " ".join(item.event.target.split())
+
+
+def test_an_output_that_no_request_has_room_for_cannot_be_sent_whole() -> None:
+    """One that fits while older parts leave can: that the next request then removes them is said before."""
+    simulator = build_history(0)
+    simulator.record(UserSpoke("Read it.", 3_000))
+    simulator.step("Reading.", 1)
+    simulator.answer_call(0, "some words\n" * 500)
+    seq = simulator.transcript.last_seq
+    simulator.record(SweepMade((seq,), 900, SweepReason.BATCH))
+    frame, used = simulator.frame, simulator.gauge().used
+
+    def cached(window: int) -> WindowRow:
+        info = replace(frame.info, window=window, reserve=0)
+        rows = _state(simulator, replace(frame, info=info), used).rows
+        return next(row for row in rows if row.seq == seq)
+
+    whole = cached(200_000).whole
+    assert cached(200_000).room_text == ""
+    filled, small = cached(used + whole // 2), cached(whole)
+    assert filled.can_act("send_full")
+    assert "the next request caches or compacts older parts again" in filled.explanation
+    assert not small.can_act("send_full")
+    assert "the context window has room for" in small.explanation
 
 
 @pytest.mark.parametrize(("words", "badge"), [(20, "In context"), (500, "Cached")])
