@@ -44,7 +44,7 @@ tr = Translator("Chat")
 class _Line(Box):
     """Words, and links behind dots, between two rules; the links stand below where there is no room."""
 
-    def __init__(self, words: TextBlock, wide: float, links: list[Button], spare: float) -> None:
+    def __init__(self, words: TextBlock, wide: float, links: list[Box], spare: float) -> None:
         """Words that are `wide`, and `spare` room that other words need, so that no link moves."""
         super().__init__()
         self._words, self._wide, self._links, self._spare = words, wide, links, spare
@@ -94,7 +94,10 @@ def divider(row: DividerRow, context: ItemContext, tools: ItemTools) -> Box:
         row.kind, theme.faint
     )
     text = divider_text(row)
-    links = [_divider_link(action) for action in row.actions]
+    links: list[Box] = [_divider_link(action) for action in row.actions]
+    if row.undo_first:
+        label = action_label("redo" if row.is_undone else "undo")
+        links.append(Frame(Text(label, 12, "faint", 500), (0, 3, 0, 3), tip=row.undo_first))
     if row.details:
         label = tr("Hide details") if is_open else tr("Show details")
         links.append(_link("open:details", ToggleSection("details"), label, (label,)))

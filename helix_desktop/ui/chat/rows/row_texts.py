@@ -236,7 +236,8 @@ def accessible_name(row: Row) -> str:
         case ApprovalRow() | QuestionRow():
             return _ask_name(row)
         case DividerRow():
-            return tr("Divider: {text}", text=divider_text(row))
+            text = " · ".join(filter(None, (divider_text(row), row.undo_first)))
+            return tr("Divider: {text}", text=text)
         case TurnFooterRow():
             return tr("Answer finished")
         case NoticeRow(level="error"):

@@ -411,7 +411,7 @@ class DividerRow(msgspec.Struct, frozen=True):
     """A line across the flow where the window was rewritten or a turn broke off.
 
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`. Without
-    `text` it only takes those away.
+    `text` it only takes those away. `undo_first` says why what it did can't be undone, or redone, now.
     """
 
     key: RowKey
@@ -421,6 +421,7 @@ class DividerRow(msgspec.Struct, frozen=True):
     actions: tuple[Intent, ...] = ()
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
+    undo_first: str = ""
 
 
 class NoticeRow(msgspec.Struct, frozen=True):

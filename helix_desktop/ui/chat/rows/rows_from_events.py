@@ -108,6 +108,7 @@ from helix_desktop.words.numbers import format_usd
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.sessions import mode_text
 from helix_desktop.words.state_words import hold_text
+from helix_desktop.words.summaries import summary_title
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Chat")
@@ -134,7 +135,7 @@ class _Group(msgspec.Struct, eq=False):
     retaken: int = 0  # messages among what left that the user had brought back
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
-        """Return the line about them; of those inside later ones (`around`) nothing is offered."""
+        """Return the line about them; of those inside later ones (`around`) it says which to undo first."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
         changes = sorted(self.changes, key=lambda words: -self.changes[words])
         if self.handover_seq:
@@ -155,7 +156,17 @@ class _Group(msgspec.Struct, eq=False):
         actions: list[Intent] = [ShowInTimeline(seq, is_handover)]
         actions += [Undo(active)] if active else [Redo(redoable)] if redoable else []
         is_undone = bool(undone) and not any(map(transcript.can_undo, self.seqs))
-        return DividerRow(RowKey(self.seqs[0]), "context", text, is_undone, tuple(actions))
+        undo_first = "" if active or redoable else self._undo_first(transcript, around)
+        key = RowKey(self.seqs[0])
+        return DividerRow(key, "context", text, is_undone, tuple(actions), undo_first=undo_first)
+
+    def _undo_first(self, transcript: Transcript, around: Mapping[int, int]) -> str:
+        for seq in self.seqs:
+            outer = transcript.rewrites.by_seq.get(around.get(seq, 0))
+            is_change = transcript.can_undo(seq) or transcript.can_redo(seq)
+            if is_change and isinstance(outer, FoldMade | ObservationsPlaced | HandoverMade):
+                return tr("Undo “{title}” first", title=summary_title(outer, transcript))
+        return ""
 
 
 class ContextLines:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.kit.intents import Redo, ShowInTimeline, Undo
@@ -38,3 +39,17 @@ def test_words_and_links_are_in_the_middle_and_apart(view: ChatView, width: int)
     assert links[0].left() > words.x + words.width - 1 or links[0].top() >= words.y + words.height
     if links[0].top() >= words.y + words.height:
         assert abs(words.x + words.width / 2 - width / 2) <= 1
+
+
+def test_what_is_undone_after_another_shows_which_in_place_of_its_link(view: ChatView) -> None:
+    """Its Undo was gone, and only the timeline said why."""
+    first = "Undo “Compacted turns 1–5” first"
+    row = DividerRow(
+        row_key("d"), "context", "Context: 104k → 31k", actions=(ShowInTimeline(1),), undo_first=first
+    )
+    view.chat_viewport.model.reset([row])
+    item = view.chat_viewport.item(0)
+    (details,) = item.hit_areas
+    x, y = details.rect.right() + 30, details.rect.center().y()
+    assert item.tip_at(x, y) == first
+    assert first in accessible_name(row)
