@@ -55,7 +55,7 @@ tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
 _FIXED_KINDS = (*_TOOL_KINDS, *_OPENING_KINDS, "fields")
-_SMALL_DIFFERENCE = 0.05  # of the total: one that frames and names of tools explain
+_SMALL_DIFFERENCE = 0.05  # of the total: one that how a provider writes out the tools explains
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
@@ -216,15 +216,17 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 
 def _with_difference(rows: tuple[WindowRow, ...], used: int) -> tuple[WindowRow, ...]:
-    """Return the rows and what the provider counts more or less: where that is little, in the first group."""
+    """Return the rows with what the provider counts more or less: where that is little, as of the tools."""
     more = used - sum(row.tokens for row in rows)
     if not rows or not more:
         return rows
+    tools = next((row for row in rows if row.kind == "tools"), None)
+    if tools is not None and abs(more) <= _SMALL_DIFFERENCE * used and tools.tokens + more > 0:
+        why = tr("{reason}, as your provider counts them", reason=tools.why)
+        counted = replace(tools, tokens=tools.tokens + more, why=why)
+        return tuple(counted if row is tools else row for row in rows)
     why = tr("Than Helix, which counts each row: for all of them together.")
-    row = WindowRow(0, "provider_count", _difference_name(more), more, "fixed", why, text=why)
-    is_small = abs(more) <= _SMALL_DIFFERENCE * used
-    at = next((at for at, row in enumerate(rows) if row.seq), len(rows)) if is_small else len(rows)
-    return (*rows[:at], row, *rows[at:])
+    return *rows, WindowRow(0, "provider_count", _difference_name(more), more, "fixed", why, text=why)
 
 
 def _difference_name(more: int) -> str:

@@ -90,9 +90,6 @@ async def check_usage_displays(rig: WindowRig) -> None:
     for pill in pills:
         assert f"{share} · {used} / {window}" in pill.accessibleName(), "composer, or top bar"
     inspector = rig.views.inspector
-    counted = rig.conversation.window.measure()[0].estimate
-    rows = [row for row in inspector_rows(rig) if row.kind != "provider_count"]
-    assert sum(row.tokens for row in rows) == counted, "rows of the inspector"
     assert sum(row.tokens for row in inspector_rows(rig)) == gauge.used, "with what the provider counts more"
     assert inspector.used.text == f"≈ {used}", "inspector"
     timeline = rig.views.timeline.get()
