@@ -24,6 +24,7 @@ from helix_desktop.agent.session import (
     TurnChanged,
 )
 from helix_desktop.agent.tool_calls.approvals import UserAsk, UserReply
+from helix_desktop.context.log.running_calls import running_target
 from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.domain.errors import SubagentFailed, ToolError
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, TurnEnded, UserSpoke
@@ -35,7 +36,6 @@ from helix_desktop.domain.events.session import (
     ModelRole,
     SessionStarted,
 )
-from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall, ToolSpec, TurnOutcome
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import title_line
@@ -119,7 +119,8 @@ class SubagentMonitor:
             case EventRecorded(recorded=RecordedEvent(event=SessionStarted())):
                 pass  # it may have to wait for a slot first
             case CallStarted(call=call):
-                self._tool = f"{call.name} {call_target(call.arguments)}".strip()
+                target = running_target(call, self.subagent.session.transcript)
+                self._tool = f"{call.name} {target}".strip()
                 self.report(self._activity())
             case EventRecorded():
                 self.report(self._activity())

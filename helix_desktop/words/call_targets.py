@@ -82,7 +82,7 @@ def shown_target(tool: str, target: str, *, is_attached: bool = False) -> str:
         name, _, rest = target.partition(" ")
         content = shown_target(name, rest) if name in BUILTIN_TOOLS and rest else target
         if not is_attached or _is_search(content):  # apart from a search in the files themselves
-            content = tr("stored output: {content}", content=content)
+            content = tr("stored output: {content}", content=content) if content else tr("stored output")
         return _LINES.sub(_lines_text, _MATCHES.sub(r"\1", _with_pattern(content)))
     words = tr("what was compacted") if found["index"] else tr("earlier messages")
     return _with_pattern(words + _EVENTS.sub("", target[found.end() :]))

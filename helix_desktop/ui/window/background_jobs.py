@@ -20,8 +20,8 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
+from helix_desktop.context.log.running_calls import running_target
 from helix_desktop.domain.file_history.changes import FileCoverage
-from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.changes.coverage import copied_share
@@ -274,7 +274,8 @@ def _subagent_text(progress: SubagentProgress) -> str:
 
 def _call_row(conversation: Conversation, running: RunningCall, now_ms: int) -> JobRow:
     call = running.call
-    target = ellipsize(" ".join(call_target(call.arguments).split()), _MAX_CHARS)
+    target = running_target(call, conversation.session.transcript)
+    target = ellipsize(" ".join(target.split()), _MAX_CHARS)
     title = call_title(call.name, target, call_verb(call.name, "running"))
     words = f"{title} · {format_elapsed((now_ms - running.started_at_ms) // 1_000)}"
     effect = tr("Stop this command only. Its output so far is kept.")

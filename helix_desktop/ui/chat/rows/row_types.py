@@ -15,6 +15,7 @@ from PySide6.QtGui import QImage
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import Attachment, SubagentStarted, ToolAnswered
 from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import ChangesRecorded
@@ -202,7 +203,8 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large arguments.
     `started` is the subagent that does it, `progress` how far that is. `changed_since` is the event that
     changed the file which the output shows (0: none did); it `is_outdated` unless that was a later call of
-    this session, which the chat shows. What it changed `is_reverted`: nothing of it stands. `auto_run` is
+    this session, which the chat shows. `recalled` is what a recall without an answer is of, empty where that
+    is not known. What it changed `is_reverted`: nothing of it stands. `auto_run` is
     what the answer says, and what became of it since. `removed_at_ms` says when the user removed the output
     as a secret (0: it was not removed). `original`, `excerpt_content` and `changed_files` are read on demand.
     """
@@ -225,6 +227,7 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     excerpt_content: ExcerptContent | None = None
     changes: ChangesRecorded | None = None
     is_reverted: bool = False
+    recalled: str = ""
     auto_run: tuple[AutoRunChange, ...] = ()
     changed_files: ChangedFilesContent | None = None
     removed_at_ms: int = 0  # since 1970
@@ -242,6 +245,8 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
         """What the call is about; of a recall also which part of the content it brought."""
         if self.call.is_mcp:
             subject = mcp_call_target(self.call.arguments)
+        elif self.call.name == RECALL_TOOL and not self.answer_seq:
+            return self.answer.target or self.recalled
         else:
             subject = next((str(self.values[name]) for name in _TARGET_NAMES if self.values.get(name)), "")
             if not subject and tool_kind(self.call.name) == "edit":

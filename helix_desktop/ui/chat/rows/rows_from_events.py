@@ -527,7 +527,7 @@ class ChatRows(ToolRows):
                 return [*ended, _message_row(recorded, message, transcript)]
             case AssistantSpoke() as response:
                 answer = self._answer_row(recorded, response)
-                rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response)]
+                rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response, transcript)]
                 self.ends.on_answer(recorded, response, rows[0] if rows else None)
                 self._context.on_answer(recorded, transcript)
                 return rows

@@ -12,8 +12,10 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.running_calls import running_target
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates, is_repeated, sent_outputs
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import ChangesRecorded
@@ -76,10 +78,16 @@ class ToolRows:
         row = self.rows[key] if key is not None else None
         return row if isinstance(row, ToolRow) else None
 
-    def _call_rows(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
+    def _call_rows(self, seq: int, response: AssistantSpoke, transcript: Transcript) -> Iterator[ToolRow]:
         short = {swept_call.call_id: swept_call.digests for swept_call in response.short}
         for call in response.calls:
-            row = ToolRow(RowKey(seq, call.id, "call"), call, argument_digests=short.get(call.id, ()))
+            is_recalling = call.name == RECALL_TOOL and call.id in transcript.open_calls
+            row = ToolRow(
+                RowKey(seq, call.id, "call"),
+                call,
+                argument_digests=short.get(call.id, ()),
+                recalled=running_target(call, transcript) if is_recalling else "",
+            )
             self.key_by_call[call.id] = row.key
             if row.argument_digests:
                 self._swept_calls.setdefault(seq, []).append(row.key)
@@ -237,7 +245,7 @@ def outcome_fields(output: ToolAnswered) -> dict[str, Any]:
     state: ToolState = "ok" if output.ok else "failed"
     outcome = output.delegated.how if output.delegated is not None else output.outcome
     state = _OUTCOMES.get(outcome, state)
-    return {"state": state, "answer": output, "running_output": None, "progress": None}
+    return {"state": state, "answer": output, "recalled": "", "running_output": None, "progress": None}
 
 
 FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all

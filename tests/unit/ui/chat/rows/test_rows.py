@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import break_down_window
-from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.digest import RECALL_TOOL, digest_of
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
@@ -23,8 +24,16 @@ from helix_desktop.domain.errors import (
     ImagesRejected,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.conversation import (
+    AssistantSpoke,
+    Attachment,
+    SweptCall,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import BranchKind, ChangesRecorded, FilesChanged, SessionStarted
 from helix_desktop.domain.file_history.changes import RevertScope
 from helix_desktop.domain.files.content import ChangedFile
@@ -35,7 +44,13 @@ from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import Excerpt
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import OpenChanges, RowKey
-from helix_desktop.ui.chat.rows.row_texts import figures_text, outcome_text, subagent_figures, text_of_row
+from helix_desktop.ui.chat.rows.row_texts import (
+    bar_target,
+    figures_text,
+    outcome_text,
+    subagent_figures,
+    text_of_row,
+)
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_RUNNING_LINES,
@@ -60,6 +75,8 @@ from tests.support.histories import SessionSimulator
 from tests.support.image_bytes import minimal_png, png
 from tests.support.tables import for_each
 from tests.support.window.chat_geometry import action_names, tool_row, with_answer
+
+ARGUMENT = digest_of(b"an argument")
 
 
 def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() -> None:
@@ -101,6 +118,43 @@ def test_a_recall_of_what_was_out_of_date_says_so() -> None:
     assert changes_on_cards(log) == [edit, 0, edit]
     rows = [row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow)]
     assert [row.is_outdated for row in rows] == [False, False, True]
+
+
+@for_each(
+    ("handle", "words"),
+    [
+        (digest_of(b"a.py as it was")[:12], "stored output: a.py"),
+        (f'"{digest_of(b"a.py as it was")[:8].upper()}"', "stored output: a.py"),
+        ("e3", "stored output: a.py"),
+        ("e2", "earlier messages"),
+        ("e1-e3", "earlier messages"),
+        (f"{'0' * 12} e3", "earlier messages"),
+        ("9f" * 6, "what was compacted"),
+        (ARGUMENT[:12], "stored output: b.py"),
+        (digest_of(b"pasted")[:12], "stored output: notes"),
+        (digest_of(b"elsewhere")[:12], "stored output"),
+        ("", "stored output"),
+    ],
+)
+def test_a_recall_that_runs_says_what_it_is_of_without_digits(handle: str, words: str) -> None:
+    """What the session's log doesn't know has no name until the answer tells it."""
+    log = CallLog()
+    log.add(AssistantSpoke("", "m", 1, (ToolCall("c0", "read_file", '{"path": "a.py"}'),)))
+    digest = digest_of(b"a.py as it was")
+    log.add(ToolAnswered("c0", "read_file", "a.py as it was", digest, 14, 1, 1, target="a.py"))
+    write = ToolCall("c1", "write_file", json.dumps({"path": "b.py", "content": "text"}))
+    swept = SweptCall("c1", "{}", (ARGUMENT,), (4,))
+    log.add(AssistantSpoke("", "m", 1, (write,), short=(swept,)))
+    log.add(ToolAnswered("c1", "write_file", "Wrote b.py", digest_of(b"w"), 9, 1, 1, target="b.py"))
+    log.add(UserSpoke("And this", 2, (Attachment(digest_of(b"pasted"), "notes", "pasted", 1, 6),)))
+    log.add(FoldMade(0, 3, "a note", 9, "9f" * 32, 1, 1, 0))
+    recall = ToolCall("r", RECALL_TOOL, json.dumps({"pattern": "tide", "hash": handle}))
+    log.add(AssistantSpoke("", "m", 1, (recall,)))
+    (row,) = (row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow) and row.call is recall)
+    assert bar_target(row) == words
+    log.add(ToolAnswered("r", RECALL_TOOL, "1:a", "1" * 64, 3, 1, 1, target="read_file c.py"))
+    (row,) = (row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow) and row.call is recall)
+    assert (bar_target(row), row.recalled) == ("stored output: c.py", "")
 
 
 def test_a_divider_says_which_files_changed() -> None:
