@@ -151,35 +151,34 @@ def unused_text(event: HandoverMade | ObservationsMade) -> str:
 
 
 def fallback_text(rate: FallbackRate) -> str:
-    """Return what models failed at, and what was sent instead; empty if at nothing."""
-    texts = []
-    if rate.failed_parts:
-        if rate.slow_parts == rate.failed_parts:
-            failed = tr("was too slow", "to pick a part")
-        elif rate.slow_parts:
-            failed = tr("was too slow or failed", "to pick a part")
-        else:
-            failed = tr("failed", "to pick a part")
-        texts.append(
-            tr.plural(
-                rate.failed_parts,
-                "First and last lines of %n large output were sent: a model {failed} to pick the part that "
-                "the agent asked for.",
-                "First and last lines of %n large outputs were sent: a model {failed} to pick the part that "
-                "the agent asked for.",
-                failed=failed,
-            )
+    """Return what models failed at, and what was sent instead, in a sentence; empty if at nothing."""
+    if rate.failed_parts and rate.fallbacks:
+        return tr(
+            "Models failed at {outputs} and {summaries}; simpler versions were sent instead.",
+            outputs=tr.plural(rate.failed_parts, "%n large output", "%n large outputs"),
+            summaries=tr.plural(rate.fallbacks, "%n summary", "%n summaries"),
         )
     if rate.fallbacks:
-        texts.append(
-            tr.plural(
-                rate.summaries,
-                "A model failed to write {count} of %n summary; a simpler one was sent instead.",
-                "A model failed to write {count} of %n summaries; simpler ones were sent instead.",
-                count=format_integer(rate.fallbacks),
-            )
+        return tr.plural(
+            rate.summaries,
+            "A model failed to write {count} of %n summary; a simpler one was sent instead.",
+            "A model failed to write {count} of %n summaries; simpler ones were sent instead.",
+            count=format_integer(rate.fallbacks),
         )
-    return " ".join(texts)
+    if not rate.failed_parts:
+        return ""
+    if rate.slow_parts == rate.failed_parts:
+        failed = tr("was too slow", "to shorten an output")
+    elif rate.slow_parts:
+        failed = tr("was too slow or failed", "to shorten an output")
+    else:
+        failed = tr("failed", "to shorten an output")
+    return tr.plural(
+        rate.failed_parts,
+        "A model {failed} to shorten %n large output; its first and last lines were sent.",
+        "A model {failed} to shorten %n large outputs; their first and last lines were sent.",
+        failed=failed,
+    )
 
 
 def fallback_advice(rate: FallbackRate) -> str:

@@ -194,9 +194,10 @@ def test_extracts_count_that_had_to_do_without_their_model() -> None:
 )
 def test_what_was_sent_instead_of_a_part_is_said(failed: int, slow: int, words: str) -> None:
     rate = FallbackRate(parts=9, failed_parts=failed, slow_parts=slow)
-    outputs = "1 large output" if failed == 1 else "2 large outputs"
-    sent = f"First and last lines of {outputs} were sent"
-    assert fallback_text(rate) == f"{sent}: a model {words} pick the part that the agent asked for."
+    outputs = "1 large output; its" if failed == 1 else "2 large outputs; their"
+    assert fallback_text(rate) == f"A model {words} shorten {outputs} first and last lines were sent."
+    both = "Models failed at 2 large outputs and 1 summary; simpler versions were sent instead."
+    assert fallback_text(FallbackRate(9, 1, parts=9, failed_parts=2, slow_parts=slow)) == both
 
 
 def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
