@@ -33,6 +33,7 @@ from helix_desktop.domain.tools import (
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.permissions.rules import suggest_command_rules, suggest_edit_rules
 from helix_desktop.store.memory import MemoryStore
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.tools.workspace_tools import AskUser
 from tests.support.conversation_rig import ConversationRig
@@ -193,8 +194,8 @@ class MemoryRules:
 class GatedStore(MemoryStore):
     """A store whose disk can be filled and whose writes can be delayed by a test."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, clock: ClockMs = wall_clock_ms) -> None:
+        super().__init__(clock)
         self.first_failing_write = 10**9  # number of the first write that is refused
         self.write_count = 0
         self.yields_per_write = 0  # how often a write yields to the loop before it is done

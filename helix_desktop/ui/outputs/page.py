@@ -61,6 +61,7 @@ from helix_desktop.words.translation import Translator, error_text, translate
 text = TextContext("Outputs")
 tr = Translator("Outputs")
 
+_MAX_CHOSEN = 1_000  # rows that stay selected when others were used since
 _PROGRESS_STEP = 25  # entries between two steps of the progress bar
 _VERIFIED = "verified"
 
@@ -365,19 +366,26 @@ class OutputsPage(ThemedBackground):
             self.table.columns.set_searching(bool(cache_filter.text))
         self.handover_hits.show_links(results.handovers)
         current_digest, bar = self.selected, self.table.verticalScrollBar()
-        place = bar.value()
+        chosen = self.table.selected_digests() if self.table.selected_count() <= _MAX_CHOSEN else ()
+        place, first = bar.value(), self.table.rowAt(0)
+        # Two, as one of them may be what was used now, and have gone to the top.
+        seen = range(first, min(first + 2, self.model.rowCount())) if place > 0 else range(0)
+        digests = self.model.digests(seen)
         added = self.model.set_ids(results.digests)
-        if added > 0 and place > 0:
-            bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
+        rows = [self.model.row_of(digest) for digest in digests]
+        moved = [row - at for row, at in zip(rows, seen, strict=True) if row >= 0]
+        if moved:
+            place += min(moved, key=abs) * self.table.verticalHeader().defaultSectionSize()
+            bar.setValue(place)
         if fresh and not self._pending_digest and self.model.rowCount():
             stays = current_digest and not (cache_filter.text or turned)
             self.table.select_row(max(0, self.model.row_of(current_digest)) if stays else 0)
         else:
-            self._restore(current_digest, place, rebuilt=added < 0)
+            self._restore(current_digest, chosen, place, rebuilt=added < 0)
         self._update_visibility()
         return True
 
-    def _restore(self, digest: str, scroll_value: int, *, rebuilt: bool) -> None:
+    def _restore(self, digest: str, chosen: Sequence[str], scroll_value: int, *, rebuilt: bool) -> None:
         row = self.model.row_of(digest) if digest else -1
         if digest == self._pending_digest:
             if row < 0 and digest and not self._current_filter.text:  # of a kind that isn't listed
@@ -389,6 +397,7 @@ class OutputsPage(ThemedBackground):
                 return
         if rebuilt and row >= 0:
             self.table.select_only(self.model.index(row, 0))
+            self.table.select_also(chosen)
             self.table.verticalScrollBar().setValue(scroll_value)
         elif rebuilt and self.model.rowCount():
             self.table.select_row(0)

@@ -468,7 +468,7 @@ class Preview(Themed, QWidget):
             tr.plural(row.recalls, "recalled once by the agent", "recalled %n times by the agent")
             if row.recalls
             else "",
-            format_relative_time(row.created, self._clock(), with_time=True),
+            format_relative_time(row.last_used, self._clock(), with_time=True),
             tr("pinned") if row.pinned else "",
         )
         return " · ".join(filter(None, parts))

@@ -60,7 +60,7 @@ class CacheRow(CacheEntry, frozen=True, kw_only=True):
 class CacheSort(msgspec.Struct, frozen=True):
     """The order of the table; equal rows stand newest first when descending."""
 
-    column: CacheColumn = "created"
+    column: CacheColumn = "used"
     is_descending: bool = True
 
 
@@ -213,12 +213,12 @@ COLUMNS: tuple[Column, ...] = (
     Column("references", text("Refs"), 52, 10, "number",
             lambda row, _: format_integer(row.references),
             tip=text("Places in sessions that use it: its output, a question about its form, a summary")),
-    Column("created", text("Created"), 88, 5, "muted",
+    Column("created", text("Created"), 88, 11, "muted",
             lambda row, now: format_relative_time(row.created, now),
             tip=text("When it was first saved")),
-    Column("used", text("Last used"), 96, 11, "muted",
+    Column("used", text("Last used"), 88, 5, "muted",
             lambda row, now: format_relative_time(row.last_used, now),
-            tip=text("When it was recalled last; before the first recall, when it was saved")),
+            tip=text("When it was read, run or recalled last")),
 )  # fmt: skip
 
 COLUMN_BY_KEY: dict[CacheColumn, Column] = {column.key: column for column in COLUMNS}

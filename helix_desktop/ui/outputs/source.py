@@ -54,6 +54,7 @@ _MAX_HITS = 100  # in one part of a search
 _MAX_HANDOVERS = 6
 _ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
+_NEWEST = EntrySort("used", True)
 _ELSEWHERE: tuple[CacheState, int] = ("elsewhere", 0)
 _RANK: dict[CacheState, int] = {
     "pinned": 6,
@@ -97,7 +98,8 @@ class CacheSource:
         """Return the first digests of that list where they are at hand before all are; else none."""
         if cache_filter != CacheFilter():
             return b""
-        page = await self._workspace.store.page(limit=_FIRST_ROWS, entry_filter=_store_filter(cache_filter))
+        entry_filter = _store_filter(cache_filter)
+        page = await self._workspace.store.page("", _FIRST_ROWS, _NEWEST, entry_filter=entry_filter)
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
@@ -276,12 +278,11 @@ def _excerpt_from_match(excerpt: str, terms: Sequence[str]) -> str:
 
 def _orders(sort: CacheSort) -> tuple[EntrySort, Callable[[CacheState, int], int] | None]:
     """Return the store's part of an order, and by what of the window its newest first are sorted then."""
-    newest = EntrySort("created", True)
     match sort.column:
         case "state":
-            return newest, lambda state, _: _RANK.get(state, -1)
+            return _NEWEST, lambda state, _: _RANK.get(state, -1)
         case "saved":
-            return newest, lambda _, saved: saved
+            return _NEWEST, lambda _, saved: saved
         case column:
             return EntrySort(column, sort.is_descending), None
 

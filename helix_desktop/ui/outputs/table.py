@@ -602,6 +602,12 @@ class CacheTable(Themed, QTableView):
         flag = QItemSelectionModel.SelectionFlag
         self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
 
+    def select_also(self, digests: Sequence[str]) -> None:
+        """Select the rows of these, too, and leave the current one as it is."""
+        flag = QItemSelectionModel.SelectionFlag
+        for row in filter(lambda row: row >= 0, map(self._model.row_of, digests)):
+            self.selectionModel().select(self._model.index(row, 0), flag.Select | flag.Rows)
+
     def apply_theme(self) -> None:
         super().apply_theme()
         theme = self._theme

@@ -133,6 +133,7 @@ def cache_row(number: int) -> CacheRow:
 
 _SORT_KEYS: dict[str, Callable[[CacheRow], Any]] = {
     "created": lambda row: row.created,
+    "used": lambda row: row.last_used,
     "size": lambda row: row.size,
     "target": lambda row: row.target,
     "tool": lambda row: row.tool,

@@ -266,9 +266,9 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     await wait_until(lambda: pane.model.rowCount() == 20)
     pane.filter_bar.session.click()
     await wait_until(lambda: pane.model.rowCount() == 40)
-    pane.table.sort_requested.emit("created")
+    pane.table.sort_requested.emit("used")
     await wait_until(lambda: pane.model.digest_at(0) == cache_row(39).digest)
-    assert "↑" in str(pane.model.headerData(COLUMN_INDEX["created"], Qt.Orientation.Horizontal))
+    assert "↑" in str(pane.model.headerData(COLUMN_INDEX["used"], Qt.Orientation.Horizontal))
     tips = [str(pane.model.headerData(at, Qt.Orientation.Horizontal, _TIP)) for at in range(len(COLUMNS))]
     assert len({tip.partition("\nClick to sort by ")[0] for tip in tips}) == len(COLUMNS), "each has its own"
 
@@ -285,6 +285,29 @@ async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: 
     await wait_until(lambda: pane.model.rowCount() == 502)
     assert pane.table.current_digest() == digest
     assert pane.model.digest_at(pane.table.rowAt(10)) == top
+
+
+async def test_what_was_used_again_goes_to_the_top_and_moves_neither_selection_nor_view(
+    qtbot: QtBot, scope: TaskScope
+) -> None:
+    """Wherever it was: below what is shown, or the first row of that."""
+    source = sample_cache(500)
+    pane = await open_outputs_page(qtbot, scope, source)
+    for used in (400, 198):
+        pane.table.select_row(200)
+        pane.table.select_also([pane.model.digest_at(220)])
+        bar = pane.table.verticalScrollBar()
+        bar.setValue(198 * pane.table.verticalHeader().defaultSectionSize())
+        second, chosen = pane.model.digest_at(199), pane.table.selected_digests()
+        source.all_rows.insert(0, source.all_rows.pop(used))
+
+        def is_on_top(digest: str = source.all_rows[0].digest) -> bool:
+            return pane.model.digest_at(0) == digest
+
+        pane.refresh()
+        await wait_until(is_on_top)
+        assert (pane.table.selected_digests(), len(chosen)) == (chosen, 2)
+        assert second in [pane.model.digest_at(pane.table.rowAt(0) + at) for at in (0, 1)]
 
 
 async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) -> None:
@@ -440,7 +463,7 @@ def test_columns_are_hidden_by_rank() -> None:
     beside_the_inspector = 806  # pixels, in the window as it opens
     assert "line" in fitting_columns(beside_the_inspector), "what is in it says more than its digest"
     assert "digest" in fitting_columns(beside_the_inspector)
-    assert {"created", "tokens"} <= fitting_columns(675).keys(), (
+    assert {"used", "tokens"} <= fitting_columns(675).keys(), (
         "in the smallest window the digest is in the preview"
     )
     for pane_width in range(500, 1_600, 37):

@@ -61,7 +61,7 @@ async def test_a_click_on_a_header_sorts_and_a_second_one_reverses(qtbot: QtBot,
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
     await wait_until(lambda: first_size() == sizes[0])
     assert "Size ↓" in titles(pane)
-    assert "Created" in titles(pane)
+    assert "Last used" in titles(pane)
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
     await wait_until(lambda: first_size() == sizes[-1])
     assert "Size ↑" in titles(pane)

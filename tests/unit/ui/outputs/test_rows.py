@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import get_args
 
@@ -45,7 +46,7 @@ from helix_desktop.ui.outputs.source import CacheSource, content_states
 from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support import session_rewrites
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.galleries.panes_samples import cache_row
 from tests.support.image_bytes import png
 from tests.support.scripted_model import ScriptedModel, thinking_script
@@ -241,6 +242,21 @@ async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
             Commit(rig.conversation.session.id, (), [Content(old, data, "t", "", line, 1, kind)])
         )
         assert await first_line(rig, old) == expected
+
+
+@pytest.mark.parametrize("again", ["read", "recalled"])
+async def test_what_was_read_again_or_recalled_stands_first(again: str) -> None:
+    """By when it was first saved it stood below, while its state was that of its newest place."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), store=GatedStore(count(1_000).__next__))
+    session = (await rig.begin()).session.id
+    first, second = (Content(digest_of(data), data, "t") for data in (b"first", b"second"))
+    for content in (first, second):
+        await rig.store.commit(Commit(session, (), [content]))
+    is_read = again == "read"
+    commit = Commit(session, (), [first] if is_read else [], recalls=[] if is_read else [first.digest])
+    await rig.store.commit(commit)
+    source, listed = source_of(rig), bytes.fromhex(first.digest + second.digest)
+    assert (await source.ids(CacheFilter()), await source.first_ids(CacheFilter())) == (listed, listed)
 
 
 _TEXTS = [column.key for column in COLUMNS if column.style in ("text", "path", "digest", "mono-muted")]
