@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Container, Iterator, Mapping, Sequence
+from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -377,7 +378,7 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
 
     Those beside a handover are parts of its card. What was undone together is one card, too.
     """
-    groups = _groups(cards, [step.seq for step in steps])
+    groups = _groups(cards, steps)
     merged: list[TimelineCard] = []
     run, place = list[UndoCard](), 0
     for card in cards:
@@ -413,15 +414,22 @@ def _name_of_undo(
     return dotted(dict.fromkeys(name(card) for card in sorted(run, key=lambda card: card.targets)))
 
 
-def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, ChangeCard | HandoverCard]:
+def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, ChangeCard | HandoverCard]:
     """Return the cards that stand for several, by the events of their parts, and their own.
 
-    What the user changed is a card of its own, which no handover takes in.
+    What the user changed is a card of its own, which no handover takes in. Two requests between which
+    nothing is seen are one.
     """
     requests: dict[tuple[int, bool], list[ChangePart]] = {}  # with who changed it: the user, or Helix
     handovers: dict[int, HandoverCard] = {}  # the oldest of a request
+    answers, numbers, number = [step.seq for step in steps], dict[int, int](), 0
+    for card in reversed(cards):
+        if isinstance(card, ChangePart | HandoverCard):
+            at = bisect_left(answers, card.seq)
+            is_seen = at == 0 or number != at - 1 or steps[at - 1].shown_from < card.seq
+            number = numbers[card.seq] = at if is_seen else number
     for card in cards:
-        request = bisect_left(answers, card.seq)
+        request = numbers.get(card.seq, 0)
         match card:
             case SweepCard() | FoldCard() | PlacedCard() if request:
                 requests.setdefault((request, is_by_user(card.event)), []).append(card)
@@ -429,13 +437,15 @@ def _groups(cards: Sequence[TimelineCard], answers: Sequence[int]) -> dict[int, 
                 handovers[request] = card
     groups: dict[int, ChangeCard | HandoverCard] = {}
     for (request, is_users), parts in requests.items():
-        group = _group(None if is_users else handovers.get(request), parts)
+        group = _group(None if is_users else handovers.get(request), parts, answers)
         if group is not None:
             groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
     return groups
 
 
-def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
+def _group(
+    handover: HandoverCard | None, parts: Sequence[ChangePart], answers: Sequence[int]
+) -> ChangeCard | HandoverCard | None:
     own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
     rewrites = [part for part in parts if not _is_attached(part, own)]
     active = tuple(
@@ -443,9 +453,11 @@ def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> Change
     )
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     all_parts = sorted((*parts, *([handover] if handover is not None else [])), key=lambda part: -part.seq)
-    sized = [part for part in all_parts if part.before]
-    after = sized[0].after if sized else 0
-    before = after + sum(part.before - part.after for part in sized)
+    sized = [part for part in reversed(all_parts) if part.before]
+    after, before = (sized[-1].after, sized[0].before) if sized else (0, 0)
+    for part, later in pairwise(sized):
+        if bisect_left(answers, part.seq) == bisect_left(answers, later.seq):
+            before += later.before - part.after  # they freed no other tokens than each did
     retaken = sum(part.retaken for part in all_parts)
     if handover is not None:
         undo_with = undone if handover.is_undone else active

@@ -100,7 +100,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert _badges(rig)["part0.txt"] == "in_window"
         assert (await _states(rig))["part0.txt"] == "in_window"
         assert rig.conversation.window.measure()[0].estimate > sent.estimate
-        rig.perform(Redo((divider.key.seq,)))
+        press_action(rig.chat.view, rig.rows(DividerRow)[0], "redo")
         await until(lambda: not rig.rows(DividerRow)[0].is_undone, "the sweep holds again")
         await rig.wait_for_turn_end()
         assert _badges(rig)["part0.txt"] == "cached"

@@ -624,5 +624,7 @@ def stays_below(last: Row, row: Row) -> bool:
         return not isinstance(row, AskRow)
     if isinstance(last, ToolRow) and last.answer is NO_ANSWER:
         return isinstance(row, DividerRow) and row.kind == "context"
+    if isinstance(last, AssistantRow) and not (last.text or last.streaming or last.waiting_since_ms):
+        return isinstance(row, DividerRow) and row.kind == "context"  # the name above these calls
     is_arriving = isinstance(last, AssistantRow) and last.streaming
     return is_arriving and isinstance(row, DividerRow | NoticeRow)

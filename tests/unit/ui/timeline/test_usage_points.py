@@ -102,7 +102,9 @@ async def test_no_figure_of_a_change_is_another_one_later() -> None:
     def answer(_: ModelRequest) -> ScriptedReply:
         if (step := next(steps)) > 8:
             return text_reply("Done.")
-        return tool_call_reply(("say", {"text": f"word{step}", "times": 300}), id_prefix=f"s{step}-")
+        return tool_call_reply(
+            ("say", {"text": f"word{step}", "times": 300}), text="So.", id_prefix=f"s{step}-"
+        )
 
     policy = msgspec.structs.replace(SWEEPING, sweep="fixed", sweep_fixed=1_000)
     rig = AgentRig(ScriptedModel(answer), policy)
