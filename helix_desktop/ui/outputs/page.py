@@ -369,7 +369,8 @@ class OutputsPage(ThemedBackground):
         chosen = self.table.selected_digests() if self.table.selected_count() <= _MAX_CHOSEN else ()
         place, first = bar.value(), self.table.rowAt(0)
         # Two, as one of them may be what was used now, and have gone to the top.
-        seen = range(first, min(first + 2, self.model.rowCount())) if place > 0 else range(0)
+        is_scrolled = place > 0 and first >= 0
+        seen = range(first, min(first + 2, self.model.rowCount())) if is_scrolled else range(0)
         digests = self.model.digests(seen)
         added = self.model.set_ids(results.digests)
         rows = [self.model.row_of(digest) for digest in digests]

@@ -310,6 +310,20 @@ async def test_what_was_used_again_goes_to_the_top_and_moves_neither_selection_n
         assert second in [pane.model.digest_at(pane.table.rowAt(0) + at) for at in (0, 1)]
 
 
+async def test_a_list_that_is_scrolled_beyond_its_end_is_refreshed(qtbot: QtBot, scope: TaskScope) -> None:
+    """Out of sight, its bar is where it was when there were more rows."""
+    source = sample_cache(500)
+    pane = await open_outputs_page(qtbot, scope, source)
+    pane.table.verticalScrollBar().setValue(6_000)
+    pane.hide()
+    for count in (2, 1):
+        del source.all_rows[count:]
+        pane.refresh()
+        await wait_until(lambda: pane.model.rowCount() == len(source.all_rows))
+    pane.show()
+    assert pane.table.rowAt(0) == 0
+
+
 async def test_a_refresh_displays_the_changes(qtbot: QtBot, scope: TaskScope) -> None:
     """The same entry in another state is fetched again; the preview has the same tokens as the table."""
     source = sample_cache(3)
