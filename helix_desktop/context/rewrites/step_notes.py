@@ -52,7 +52,7 @@ _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its nam
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
-    r"\s*(?:user(?: e\d+)?:|agent:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
+    r"\s*(?:(?:user|agent)(?: e\d+)?:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|summary|paths"
     r"|pinned|recalled|where to recall|attached|pasted|image|extract|project|instructions|environment|mode"
     r"|the user|system|tool|assistant))",
@@ -191,7 +191,10 @@ def _header(what: str, index: str, entries: int, digits: int, items: Sequence[Lo
 
 
 def note_lines(items: Iterable[LogItem]) -> list[str]:
-    """Return the lines of a fold's note, but for its header; what follows calls is said by who made them."""
+    """Return the lines of a fold's note, but for its header.
+
+    What follows calls is said by who made them, unless it ends the turn: it may follow a result.
+    """
     lines: list[str] = []
     done: list[_Call] = []
     paths: set[str] = set()
@@ -200,8 +203,9 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
         match item.event:
             case UserSpoke(text=text, note=note):
                 text_line = "\n".join([*revert_lines(note), f"user: {_quote_lookalikes(text)}"])
-            case AssistantSpoke(text=text) if text.strip():
-                by = "" if done or (lines and lines[-1].startswith("did")) else "agent: "
+            case AssistantSpoke(text=text, calls=calls) if text.strip():
+                is_after_calls = done or (lines and lines[-1].startswith("did"))
+                by = "" if calls and is_after_calls else "agent: "
                 text_line = f"{by}{_quote_lookalikes(text)}"
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 text_line = _reply_line(output, decision)
@@ -325,7 +329,7 @@ def _agent_lines(items: Sequence[LogItem], max_chars: int) -> dict[int, str]:
         if room < min(_MIN_CHARS, len(text)):
             break
         line = _quote_lookalikes(cut_between_words(text, room))
-        lines[seq] = f"e{seq}: {line}" if len(text) > room else line
+        lines[seq] = f"{f'agent e{seq}' if len(text) > room else 'agent'}: {line}"
         max_chars -= len(line)
     return lines
 

@@ -370,8 +370,8 @@ def observation_task(
     would be a turn behind.
     """
     standing_lines = [f"known {n}: {observation_line(fact).text}" for n, fact in enumerate(standing, 1)]
-    previous_lines: tuple[str, ...] = ("Known already:", *standing_lines) if standing else ()
-    previous_lines += following_lines(following)
+    known = ("Known already:", *standing_lines) if standing else ("Known already: nothing",)
+    previous_lines = (*known, *following_lines(following))
     return SummaryTask(prompt, OBSERVE, "The messages to observe:", lines, previous=previous_lines)
 
 

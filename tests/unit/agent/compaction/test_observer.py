@@ -97,7 +97,8 @@ def check_request_has_the_observed_record(rig: AgentRig) -> None:
     (request,) = rig.model.observation_requests
     later, record = request.messages[-1].text.split("The messages to observe:\n")
     assert later.startswith(
-        f"{OBSERVE}\nWhat came after, and stays beside your text:\nlater e18 user: Think."
+        f"{OBSERVE}\nKnown already: nothing\n"
+        "What came after, and stays beside your text:\nlater e18 user: Think."
     )
     assert all(len(line) < 300 for line in later.splitlines())
     assert record.startswith("e3 user: Think.")

@@ -176,16 +176,19 @@ def test_lines_that_could_pass_for_the_programs_are_marked(line: str) -> None:
 
 
 def test_a_note_says_whose_words_begin_it() -> None:
-    """Behind calls it is clear; else they would read as the note's own, or as the user's."""
+    """Between calls it is clear; else they would read as the note's own, as the user's, or as a result."""
     words, read = spoken_event("It is in a.py."), answered("read_file", "a.py")
-    items = items_of(words, UserSpoke("Mend it.", 5), spoken_event("I look.", "read_file"), read, words)
+    looking, again = spoken_event("I look.", "read_file"), spoken_event("Again in a.py.", "read_file")
+    items = items_of(words, UserSpoke("Mend it.", 5), looking, read, again, read, words)
     lines = step_notes.render_fold_note(items, INDEX, 0).splitlines()[1:]
     assert [line.partition("a.py")[0] for line in lines] == [
         "agent: It is in ",
         "user: Mend it.",
         "agent: I look.",
         "did: read_file ",
-        "It is in ",
+        "Again in ",
+        "did: read_file ",
+        "agent: It is in ",
     ]
 
 
@@ -455,8 +458,8 @@ def test_a_condensed_note_has_the_entry_of_a_conclusion_that_it_cuts() -> None:
     )
     note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     user, cut, again, whole, *_ = note.splitlines()[1:]
-    assert (user, again, whole) == ("user: Why?", "user: And now?", "It works.")
-    assert cut.startswith("e2: The cause is `load_all` in src/store.py:27.")
+    assert (user, again, whole) == ("user: Why?", "user: And now?", "agent: It works.")
+    assert cut.startswith("agent e2: The cause is `load_all` in src/store.py:27.")
 
 
 def test_a_condensed_note_has_a_block_that_was_pasted_again_once() -> None:
@@ -488,7 +491,7 @@ def test_a_condensed_note_quotes_messages_in_one_line_of_bounded_length(texts: l
     plain = " ".join(text.split())
     assert len(lines) <= 1
     assert lines or not plain or len(plain) > 100, "a message that fits is there"
-    for line in (line.removeprefix("e2: ") for line in lines):
+    for line in (line.partition(": ")[2] for line in lines):
         assert len(line) <= 40 * 3.5 + 2
         assert not line.startswith(("user:", "did:", "["))
         words = line.removeprefix("| ").replace("…", " ").split()
