@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import newest_known
 from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -24,6 +25,7 @@ from helix_desktop.words.direction import dotted
 from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -140,6 +142,13 @@ def _title(handover: HandoverMade, name: str) -> str:
     if handover.replaces:
         return tr("{title}, written again", title=name)
     return tr("{title}, edited", title=name) if handover.revises else name
+
+
+def as_of_text(handover: HandoverMade, transcript: Transcript) -> str:
+    """Return as of when a handover calls something open; empty if no message came since."""
+    items = transcript.messages.items
+    known = transcript.messages.position(newest_known(handover))
+    return tr("as of {time}", time=format_moment(items[known - 1].at_ms)) if 0 < known < len(items) else ""
 
 
 def unused_text(event: HandoverMade | ObservationsMade) -> str:

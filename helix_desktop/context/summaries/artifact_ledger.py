@@ -111,7 +111,7 @@ LEGEND = (
     "r read, l listed, s searched, w written, e edited, $ run, ! failed; "
     "the hex words are digest prefixes to recall"
 )
-_RANGE_LEGENDS = {  # by the version of a summary's text; older ones have none
+_RANGE_LEGENDS = {  # by the version of a summary's text from which on it is; older ones have none
     3: "(edited since) tells of the same range only",
     4: "edits after the covered events are not marked",
 }
@@ -126,7 +126,8 @@ LedgerFileState = Literal["", "generated", "deleted"]
 def legend_of(ledger: str, text_version: int = 0) -> str:
     """Return what the signs in its lines mean; with the version of a summary's text which edits they mark."""
     has_skill = any(line.startswith("skill ") for line in ledger.splitlines())
-    parts = (LEGEND, _RANGE_LEGENDS.get(text_version, ""), _SKILL_LEGEND if has_skill else "")
+    edits = _RANGE_LEGENDS.get(min(text_version, max(_RANGE_LEGENDS)), "")
+    parts = (LEGEND, edits, _SKILL_LEGEND if has_skill else "")
     return "; ".join(filter(None, parts))
 
 

@@ -244,7 +244,7 @@ class CheckedText:
         lines = [line for line in text.splitlines() if line.strip()]
         self._lines = [*map(_read_line, lines)]
         # Only those behind the heading: a word of a task stands elsewhere, too.
-        behind = islice(dropwhile(lambda line: line.strip() != _TODO_HEADING, lines), 1, None)
+        behind = islice(dropwhile(lambda line: not line.strip().startswith(_TODO_HEADING), lines), 1, None)
         todo = takewhile(lambda line: not line.startswith("## "), behind)
         self._todo_lines = [*map(_read_line, todo)]
         self._names_by_line = [_names_and_figures(line) for line in lines]

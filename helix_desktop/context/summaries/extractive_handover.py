@@ -41,9 +41,12 @@ from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 
 OPENING = "The user asked"
-_LAST_REQUEST, _ANSWERED_REQUEST = "Last request, not answered yet", "Last request, answered"
-_REQUEST_LABELS = (OPENING, _LAST_REQUEST, _ANSWERED_REQUEST, "Last request covered here")
-"""How a sentence begins that quotes a request; the last one in handovers of older versions."""
+_OPEN_REQUEST, _ANSWERED_REQUEST = "Open request", "Answered request"
+_FORMER_LABELS = ("Last request, not answered yet", "Last request, answered", "Last request covered here")
+_REQUEST_LABELS = (OPENING, _OPEN_REQUEST, _ANSWERED_REQUEST, *_FORMER_LABELS)
+"""How a sentence begins that quotes a request; the last ones in handovers of older versions."""
+_NEWEST_REQUEST = tuple(f"{label}: " for label in (*_REQUEST_LABELS[1:], "Newest request"))
+"""The same of a request that was the newest, of models' handovers of older versions, too."""
 CHANGED, RAN, DONE = "Changed", "Ran", "Done"
 """How a sentence begins that says what a call did, or what the agent's list did."""
 _EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
@@ -126,8 +129,10 @@ class HistoryExtract:
             PREFERENCES.title: self._preferences,
         }
         over = {f"{CHANGED} {use.path}" for use in self.ledger.files.values() if use.is_reverted}
+        outdated = _NEWEST_REQUEST if self._last_request or self._is_answered else ()
         old = {
-            title: [bullet for bullet in bullets if bullet.text not in over] for title, bullets in old.items()
+            title: [it for it in bullets if it.text not in over and not it.text.startswith(outdated)]
+            for title, bullets in old.items()
         }
         for title in (kind.title for kind in SECTIONS if kind.is_replaced):
             old[title] = self._still_open(old.get(title, ()), previous.upto if previous else 0)
@@ -141,7 +146,7 @@ class HistoryExtract:
         return [*opening, *(self._request_on_record() if self._is_answered and first != last else [])]
 
     def _request_on_record(self) -> list[Bullet]:
-        return _request(_ANSWERED_REQUEST if self._is_answered else _LAST_REQUEST, self._last_request)
+        return _request(_ANSWERED_REQUEST if self._is_answered else _OPEN_REQUEST, self._last_request)
 
     def _still_open(self, bullets: Iterable[Bullet], upto: int) -> list[Bullet]:
         """Return what a handover up to an event called open and nothing since settles, marked as of before.
@@ -149,11 +154,11 @@ class HistoryExtract:
         A newer todo list settles what the list had, and another run of a command its failure.
         """
         has_newer_list = self._todo[0] > upto
-        commands = {f"{_command(run)} " for run in self.ledger.commands.values() if run.seq > upto}
+        commands = tuple(f"{_command(run)} " for run in self.ledger.commands.values() if run.seq > upto)
         return [
             Bullet(bullet.text.removesuffix(_EARLIER) + _EARLIER, bullet.sources)
             for bullet in bullets
-            if not bullet.text.startswith((f"{_LAST_REQUEST}: ", *commands))
+            if not bullet.text.startswith(commands)
             if not (has_newer_list and bullet.text.startswith(_LIST_LABELS))
         ]
 
@@ -178,12 +183,7 @@ def _newest(bullets: list[Bullet]) -> list[Bullet]:
 
 def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
     """Return both; of too many the first two and the newest, without what calls did before all else."""
-    others = [
-        bullet
-        for bullet in old
-        if not bullet.text.startswith((f"{_LAST_REQUEST}: ", f"{_ANSWERED_REQUEST}: "))
-    ]
-    bullets = list({bullet.text: bullet for bullet in (*others, *new)}.values())
+    bullets = list({bullet.text: bullet for bullet in (*old, *new)}.values())
     excess = len(bullets) - _PER_SECTION
     routine = [bullet for bullet in bullets if bullet.text.startswith(_ROUTINE)][: max(0, excess)]
     bullets = [bullet for bullet in bullets if bullet not in routine]

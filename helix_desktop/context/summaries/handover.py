@@ -15,7 +15,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import legend_of
 from helix_desktop.context.summaries.covered_facts import missing_facts_text
-from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.summaries.sections import TITLES, can_be_settled
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -174,6 +174,8 @@ _MIN_CUT_TOKENS = 50  # of a message that is cut; less of it says nothing
 _CHARS_PER_TOKEN = 3  # of what the user said in an answer to a call, a low estimate
 _SHORT_TOKENS = 30  # of a message that may be repeated: "go on" means something else each time
 _QUOTES = "## Said in the Earlier Session, verbatim"
+_AS_OF = " (as of "  # behind the title of a section whose points may be settled later
+_AS_OF_VERSION = 5  # of a summary's text
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _SOURCES = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]\s*\.?$")
@@ -212,7 +214,10 @@ def handover_parts(
         title = json.dumps(ellipsize_title(handover.origin_title))
         note.append(f"It is of the earlier session {title} of this workspace.")
     is_marking = not (handover.edited or handover.origin)
-    sections = [section_text(section, mark_unsupported=is_marking) for section in handover.sections]
+    as_of = ""
+    if handover.text_version >= _AS_OF_VERSION:
+        as_of = "that session" if handover.origin else f"e{newest_known(handover)}"
+    sections = [section_text(section, is_marking, as_of) for section in handover.sections]
     index: list[tuple[HandoverPartKind, list[str]]] = []
     if handover.index:
         handle = bare_marker(handover.index, handover.handle_digits)
@@ -246,10 +251,22 @@ def searchable_text(handover: HandoverMade) -> str:
     return "\n".join([*texts, handover.ledger])
 
 
-def section_text(section: Section, mark_unsupported: bool = True) -> str:
-    """Return a section with its heading; `mark_unsupported` marks sentences without sources."""
+def newest_known(handover: HandoverMade) -> int:
+    """Return the newest event that a handover knows of: it may name later ones than it covers."""
+    bullets = (bullet for section in handover.sections for bullet in section.bullets)
+    return max((handover.upto, *(seq for bullet in bullets for seq in bullet.sources)))
+
+
+def section_text(section: Section, mark_unsupported: bool = True, as_of: str = "") -> str:
+    """Return a section with its heading; `mark_unsupported` marks sentences without sources.
+
+    `as_of` is when its points were open, if it has such.
+    """
     lines = [_bullet_line(bullet, mark_unsupported) for bullet in section.bullets]
-    return "\n".join([f"## {section.title}", *(lines or [NOTHING_RECORDED])])
+    heading = f"## {section.title}"
+    if as_of and lines and can_be_settled(section.title):
+        heading += f"{_AS_OF}{as_of}; may be settled since)"
+    return "\n".join([heading, *(lines or [NOTHING_RECORDED])])
 
 
 def _bullet_line(bullet: Bullet, mark_unsupported: bool) -> str:
@@ -298,7 +315,7 @@ def parse_heading(line: str) -> str | None:
 
 def section_title(heading: str) -> str:
     """Return the section title that a heading names; empty if none."""
-    plain = heading.strip("*_ ").lower()
+    plain = heading.partition(_AS_OF)[0].strip("*_ ").lower()
     return next((title for title in TITLES if title.lower() == plain), "")
 
 

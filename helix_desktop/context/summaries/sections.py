@@ -98,6 +98,11 @@ def name_sections(prompt: str) -> str:
     return filled.replace("{headings}", headings).replace("{scopes}", scopes)
 
 
+def can_be_settled(title: str) -> bool:
+    """Return True of a section whose points were open when it was written."""
+    return title in KINDS and KINDS[title].is_replaced
+
+
 def ordered_sections(sections: Sequence[Section]) -> list[Section]:
     """Return sections in the order of a timeline: what is open comes first."""
     return sorted(sections, key=lambda section: KINDS[section.title].rank if section.title in KINDS else 0)

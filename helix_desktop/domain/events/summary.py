@@ -133,7 +133,7 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
         return self.problem is not None
 
 
-SUMMARY_TEXT_VERSION = 4
+SUMMARY_TEXT_VERSION = 5
 """Of the words that Helix puts around a new summary; what was recorded keeps its own."""
 
 
@@ -165,8 +165,9 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was. With
     `text_version` 0 the index stands below the ledger without its range, as in older logs, from 1 on first;
     from 2 on the note says that entry numbers can be recalled, from 3 on which edits the ledger marks, from 4
-    on in plain words. Its calls `read` so many tokens by our count (0: not recorded, as in older logs, or
-    beside a checkpoint). With `prepaid`, what they took is counted by the event that holds its draft.
+    on in plain words, from 5 on headings as of when their points were open. Its calls `read` so many tokens
+    by our count (0: not recorded, as in older logs, or beside a checkpoint). With `prepaid`, what they took
+    is counted by the event that holds its draft.
     """
 
     upto: int

@@ -19,7 +19,7 @@ from helix_desktop.context.intake.output_forms import EXTRACT_OPENING, FORMS_OPE
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.extractive_handover import CHANGED, DONE, RAN, extractive_handover
 from helix_desktop.context.summaries.extractive_handover import OPENING as BEGINNING
-from helix_desktop.context.summaries.handover import parse_bullets, parse_heading
+from helix_desktop.context.summaries.handover import parse_bullets, parse_heading, section_title
 from helix_desktop.context.summaries.message_facts import sentences_in, statements_in
 from helix_desktop.context.summaries.observation import (
     OBSERVE,
@@ -33,7 +33,6 @@ from helix_desktop.context.summaries.sections import (
     COMPLETED,
     DETAILS,
     ISSUES,
-    KINDS,
     SECTIONS,
     TITLES,
     TODO_ITEMS,
@@ -186,8 +185,9 @@ def _sections_of(text: str) -> dict[str, list[Bullet]]:
     sections: dict[str, list[Bullet]] = {}
     current: list[Bullet] = []
     for line in text.splitlines():
-        if title := parse_heading(line):
-            current = sections.setdefault(title, []) if title in KINDS else []
+        if heading := parse_heading(line):
+            title = section_title(heading)
+            current = sections.setdefault(title, []) if title else []
         elif line.startswith(_BULLET):
             sources = frozenset(map(int, _SOURCE.findall(line)))
             current += parse_bullets([line.removeprefix(_BULLET)], sources)

@@ -77,11 +77,11 @@ class _WrappingField(TextArea):
 
 
 class SectionField(Themed, QWidget):
-    """A title, whether its text differs from the original, and the sentences, one on each line."""
+    """A title, as of when its points were open, if its text differs from the original, and its sentences."""
 
     changed = Signal()
 
-    def __init__(self, title: str, text: str, original: str) -> None:
+    def __init__(self, title: str, text: str, original: str, as_of: str) -> None:
         super().__init__()
         self.title, self._original, self._shown_text = title, original, ""
         self.editor = _WrappingField(text, words=title, placeholder=tr("Nothing recorded"))
@@ -94,7 +94,8 @@ class SectionField(Themed, QWidget):
             tr("Reset"), "link", "undo-2", px=14, name=f"reset:{title}", words=words, tip=tip,
             on_click=self._reset,
         )  # fmt: skip
-        head = row(label(title, "strong"), self.pill, None, self.reset_button)
+        when = [label(as_of, "faint")] if as_of else []
+        head = row(label(title, "strong"), *when, self.pill, None, self.reset_button)
         self.setLayout(column(head, self.editor, gap=4))
         self.editor.textChanged.connect(self._on_text)
         self.editor.document().documentLayout().documentSizeChanged.connect(lambda _: self._fit())

@@ -34,7 +34,7 @@ from helix_desktop.context.summaries.handover_revision import (
     original_of,
     to_fields,
 )
-from helix_desktop.context.summaries.sections import PREFERENCES, ordered_sections
+from helix_desktop.context.summaries.sections import PREFERENCES, can_be_settled, ordered_sections
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.rewrite import Redone, Undone
 from helix_desktop.domain.events.summary import Bullet, HandoverDiscarded, HandoverMade, Section
@@ -44,7 +44,7 @@ from helix_desktop.ui.design.buttons import PushButton, show_copied
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead, Pill
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.labels import SelectableText, label
-from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane
+from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
@@ -73,7 +73,7 @@ from helix_desktop.ui.kit.intents import Intent, IntentHandlers, handles, perfor
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.words.model_names import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_token_change, format_token_count, format_token_difference
-from helix_desktop.words.summaries import handover_titles, missing_rules, missing_rules_text
+from helix_desktop.words.summaries import as_of_text, handover_titles, missing_rules, missing_rules_text
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -110,7 +110,7 @@ class HandoverWindow(WindowParts):
         self._checks = 0
         self._is_open = self._is_busy = self._is_compaction = False
         self._is_valid = True
-        self._built: tuple[int, bool, Mapping[str, str]] | None = None  # what the fields show
+        self._built: tuple[int, bool, Mapping[str, str], str] | None = None  # what the fields show
         self.fields: list[SectionField] = []
         self.stop_button.clicked.connect(self.stop_writing)
         self.write_button.clicked.connect(self.write)
@@ -380,7 +380,7 @@ class HandoverWindow(WindowParts):
     def _keep_edits(self) -> None:
         """Keep what differs from the record, for when its version is chosen again."""
         if self._built is not None and self.fields:
-            seq, _, recorded = self._built
+            seq, _, recorded, _ = self._built
             texts = self._texts(seq)
             self._edits.pop(seq, None)
             if texts != recorded:
@@ -392,24 +392,27 @@ class HandoverWindow(WindowParts):
     def _show_fields(self) -> None:
         """Build the sections again where they are others than before: to edit, or to read."""
         is_editable, sections = self._refusal() is None, self._sections(self.seq)
-        if self._built == (built := (self.seq, is_editable, to_fields(sections))):
+        event = self._event(self.seq)
+        as_of = as_of_text(event, self._transcript) if event is not None else ""
+        if self._built == (built := (self.seq, is_editable, to_fields(sections), as_of)):
             return
         self._keep_edits()
         texts = self._edits.get(self.seq) or built[2]
         self._built, self.fields, parts = built, [], list[QWidget]()
         is_edited = is_editable or self.seq in self._edits
-        original, event = self._original(), self._event(self.seq)
+        original = self._original()
         for section in ordered_sections([Section(title) for title in texts]):
             title, text = section.title, texts[section.title]
+            when = as_of if can_be_settled(title) else ""
             if is_edited:
-                field = SectionField(title, text, original.get(title, ""))
+                field = SectionField(title, text, original.get(title, ""), when)
                 field.editor.setReadOnly(not is_editable)
                 field.changed.connect(self._on_typed)
                 self.fields.append(field)
                 parts.append(field)
             elif bullets := next((part.bullets for part in sections if part.title == title), ()):
                 is_flagged = event is not None and not event.origin
-                parts.append(_read_only(title, bullets, is_flagged=is_flagged))
+                parts.append(_read_only(title, when, bullets, is_flagged=is_flagged))
         self._legend.setVisible(bool(self.fields))
         self._fill(self._sections_column, parts)
         self._scroll.set_stop(not is_edited)
@@ -777,8 +780,9 @@ def _writer_text(event: HandoverMade) -> str:
     return writer_name(recorded_writer(event.model), event.demo)
 
 
-def _read_only(title: str, bullets: Sequence[Bullet], *, is_flagged: bool) -> QWidget:
+def _read_only(title: str, as_of: str, bullets: Sequence[Bullet], *, is_flagged: bool) -> QWidget:
     body = column(margins=(10, 7, 10, 7), gap=3)
     for bullet in bullets:
         body.addWidget(BulletView(bullet, is_flagged=is_flagged))
-    return pane(column(label(title, "strong"), card(body, "well"), gap=4))
+    head = row(label(title, "strong"), *([label(as_of, "faint")] if as_of else []), None)
+    return pane(column(head, card(body, "well"), gap=4))

@@ -86,6 +86,7 @@ from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.summaries import (
+    as_of_text,
     handover_titles,
     missing_rules_text,
     summary_title,
@@ -281,6 +282,7 @@ class _CardReducer:
             after=event.after,
             is_undone=self._transcript.can_redo(recorded.seq),
             missing=missing_rules_text(event.coverage),
+            as_of=as_of_text(event, self._transcript),
             read=event.read,
             checkpoint=self._handover_titles.get(event.checkpoint, ""),
         )

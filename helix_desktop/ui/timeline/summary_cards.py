@@ -9,7 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.summaries.sections import gist_sections, ordered_sections
+from helix_desktop.context.summaries.sections import can_be_settled, gist_sections, ordered_sections
 from helix_desktop.domain.events.rewrite import FoldKind, FoldMade
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -143,6 +143,7 @@ class HandoverCard(Rewrite, frozen=True):
     is_checkpoint: bool = False
     unsent: str = ""  # the state of that checkpoint, while an automatic compaction would begin with it
     used_in: str = ""  # the summary that was made from that checkpoint
+    as_of: str = ""  # when what it calls open was so
     read: int = 0  # tokens, by its calls
     checkpoint: str = ""  # the one that it was made from
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
@@ -182,15 +183,15 @@ class HandoverCard(Rewrite, frozen=True):
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         color, is_flagged = "faint" if self.is_undone else "text", not self.event.origin
-        sections = [
-            Column(
-                [
-                    Text(section.title, 12, "faint" if self.is_undone else "muted", 600),
-                    *(bullet_row(bullet, color, is_flagged=is_flagged) for bullet in section.bullets),
-                ]
-            )
-            for section in gist_sections(self.event.sections)
-        ]
+
+        def gist(section: Section) -> Box:
+            title: list[Box] = [Text(section.title, 12, "faint" if self.is_undone else "muted", 600)]
+            if self.as_of and can_be_settled(section.title):
+                title.append(Text(self.as_of, 12, "faint"))
+            bullets = (bullet_row(bullet, color, is_flagged=is_flagged) for bullet in section.bullets)
+            return Column([Row(title), *bullets])
+
+        sections = [*map(gist, gist_sections(self.event.sections))]
         points = sum(len(section.bullets) for section in self.event.sections)
         note = tr.plural(points, "%n point", "%n points")
 

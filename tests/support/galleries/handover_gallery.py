@@ -42,21 +42,21 @@ _FIRST = (
     Section(
         "Technical Details",
         (
-            Bullet("`stream.py` parses the whole message again for every token: 18 ms at 40 KB.", (12, 31)),
+            Bullet("`stream.py` parses the whole message again for every token: 18 ms at 40 KB.", (12, 14)),
             Bullet("The cache key is the block's SHA-256, `9f3a1c04`, in /home/mara/code/helix/" + "x" * 90),
-            Bullet("Tests run with pytest -q -n 3.", (44,)),
+            Bullet("Tests run with pytest -q -n 3.", (14,)),
         ),
     ),
-    Section("Current Issues", (Bullet("Scrolling stalls in messages above 300 KB.", (52,)),)),
+    Section("Current Issues", (Bullet("Scrolling stalls in messages above 300 KB.", (16,)),)),
 )
 _SECOND = (
     Section("Project Background", (Bullet("The chat renders Markdown while it streams.", (4,)),)),
     Section(
         "Technical Details",
-        (Bullet("`stream.py` parses the whole message again for every block: 2 ms at 40 KB.", (12, 88)),),
+        (Bullet("`stream.py` parses the whole message again for every block: 2 ms at 40 KB.", (12, 16)),),
     ),
-    Section("Completed Work", (Bullet("Scrolling stalls in messages above 300 KB.", (52,)),)),
-    Section("TODO Items", (Bullet("Measure the renderer with images.", (91,)),)),
+    Section("Completed Work", (Bullet("Scrolling stalls in messages above 300 KB.", (16,)),)),
+    Section("TODO Items", (Bullet("Measure the renderer with images.", (18,)),)),
 )
 RULE = Bullet("Never push to main without a review.", (7,))
 _MISSING = (SummaryCoverage("instructions", 2, 3, (RULE,)),)

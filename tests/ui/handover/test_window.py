@@ -31,6 +31,7 @@ from helix_desktop.ui.handover.range_choice import RangeItem, range_items
 from helix_desktop.ui.handover.versions_and_drafts import DRAFT, FORMER_DRAFT, NOW, sweep_note
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, Intent
+from helix_desktop.words.times import format_moment
 from tests.support.galleries.handover_gallery import (
     RULE,
     SampleConversation,
@@ -153,6 +154,25 @@ def test_what_is_replaced_is_read_and_leads_to_the_one_that_is_active(
     assert {field.title for field in window.fields} == {*TITLES}
 
 
+@at("replaced")
+def test_what_was_open_then_is_said_to_be_of_then(window: HandoverWindow, sample: SampleConversation) -> None:
+    """To read and to edit, as messages came since; of what is done it isn't said."""
+    known = sample.transcript.messages.item(sample.event.upto)
+    assert known is not None
+    as_of = f"as of {format_moment(known.at_ms)}"
+
+    def titled() -> list[str]:
+        times = [part for part in window.findChildren(QLabel) if part.text() == as_of and part.isVisible()]
+        parents = [parent for time in times if (parent := time.parentWidget()) is not None]
+        return sorted(
+            part.text() for parent in parents for part in parent.findChildren(QLabel) if part.text() in TITLES
+        )
+
+    assert titled() == ["Current Issues"]
+    choose_version(window, sample.revised.seq)
+    assert titled() == ["Current Issues", "TODO Items"]
+
+
 @at("edited")
 def test_what_was_typed_stays_while_other_versions_are_read(
     window: HandoverWindow, sample: SampleConversation
@@ -179,7 +199,7 @@ def test_items_are_put_back_into_their_section_and_the_keyboard_goes_to_the_next
     assert "pytest" in dropped[1]
     first.setFocus()
     first.click()
-    assert section(window, "Technical Details").text.endswith("\n- Tests run with pytest -q -n 3. [e44]")
+    assert section(window, "Technical Details").text.endswith("\n- Tests run with pytest -q -n 3. [e14]")
     (left,) = window.comparison.buttons
     assert left.accessibleName() in dropped
     assert left.hasFocus()

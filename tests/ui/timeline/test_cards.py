@@ -35,6 +35,7 @@ from helix_desktop.domain.events.summary import (
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
+    Section,
 )
 from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
@@ -55,6 +56,7 @@ from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from helix_desktop.ui.timeline.summary_cards import HandoverCard, ObservationsCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.state_words import STATE_WORDS
+from helix_desktop.words.times import format_moment
 from tests.support import session_rewrites
 from tests.support.galleries.panes_samples import (
     NOW_MS,
@@ -66,7 +68,7 @@ from tests.support.galleries.panes_samples import (
     timeline_state,
     usage_points,
 )
-from tests.support.histories import SessionSimulator, conversation_with
+from tests.support.histories import SessionSimulator, conversation_of, conversation_with
 from tests.support.intents import intents_of, performed
 from tests.support.tables import for_each
 from tests.support.timeline_pane import (
@@ -213,6 +215,28 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     updated = cards[first]
     assert isinstance(updated, HandoverCard)
     assert updated.size_text == "Used in “Summary of turns 1–3 (2)”"
+
+
+def test_a_card_says_as_of_when_something_was_open_once_messages_came_since(qtbot: QtBot) -> None:
+    simulator = conversation_of("Mend the parser.")
+    titles = ("Completed Work", "Current Issues")
+    sections = tuple(Section(title, (Bullet("The tests fail."),)) for title in titles)
+
+    def card_now() -> HandoverCard:
+        (now,) = build_cards(simulator.log, simulator.transcript)
+        assert isinstance(now, HandoverCard)
+        return now
+
+    upto = simulator.transcript.last_seq
+    simulator.record(replace(handover_card(1, 9).event, upto=upto, sections=sections))
+    assert card_now().as_of == ""
+    known = simulator.transcript.messages.items[-1]
+    simulator.step("Done.", 0)
+    assert card_now().as_of == f"as of {format_moment(known.at_ms)}"
+    pane = open_timeline(qtbot, TimelineState((card_now(),)))
+    said = words(pane, card_now().seq)
+    assert said[said.index("Current Issues") + 1] == card_now().as_of
+    assert said.count(card_now().as_of) == 1, "what is done stays done"
 
 
 def test_a_summary_is_to_come_until_a_compaction_comes_without_it_or_its_messages_left() -> None:

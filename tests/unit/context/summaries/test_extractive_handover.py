@@ -231,7 +231,7 @@ def test_a_request_and_a_failure_stand_once() -> None:
     assert before.count(REQUEST) == 4
     assert before.count("assert 3 == 4") == before.count("src/parser.py") == 2
     assert text.count(REQUEST) == text.count("assert 3 == 4") == text.count("src/parser.py") == 1
-    assert "- Last request, not answered yet: quoted below [e2]" in text
+    assert "- Open request: quoted below [e2]" in text
     assert "- In the ledger below [e4]" in text
     assert "(unsupported)" not in text
 

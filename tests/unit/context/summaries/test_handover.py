@@ -37,7 +37,7 @@ from helix_desktop.context.summaries.summary_task import (
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import SUMMARY_TEXT_VERSION, Bullet, HandoverMade, Section
 from helix_desktop.domain.todo import TODO
 from tests.support.histories import NASTY_TEXTS, SessionSimulator, build_history, conversation_of, histories
 from tests.support.tables import for_each
@@ -65,7 +65,8 @@ def handover_with(sections: tuple[Section, ...], ledger: str = "", index: str = 
 def test_a_rendered_handover_can_be_parsed(sections: tuple[Section, ...], known: frozenset[int]) -> None:
     """Its sections come back; a bullet may end up unsupported, but never cites an event not covered."""
     if any(section.bullets for section in sections):
-        text = render_handover(handover_with(sections), ())
+        handover = msgspec.structs.replace(handover_with(sections), text_version=SUMMARY_TEXT_VERSION)
+        text = render_handover(handover, ())
         assert parse_handover(text, EVERYTHING) == sections
         assert parse_handover(text, known) == tuple(
             Section(
@@ -74,6 +75,26 @@ def test_a_rendered_handover_can_be_parsed(sections: tuple[Section, ...], known:
             )
             for section in sections
         )
+
+
+def test_headings_say_as_of_when_their_points_were_open() -> None:
+    """They stay as they are while the work goes on; made from a checkpoint, they know of later events."""
+    texts = {"Completed Work": "Moved `load`", "Current Issues": "The tests fail", "TODO Items": "Mend it"}
+    sections = tuple(Section(title, (Bullet(text, (4,)),)) for title, text in texts.items())
+
+    def headings(*sections: Section, **fields: object) -> list[str]:
+        handover = msgspec.structs.replace(handover_with(sections), **fields)
+        return [line for line in render_handover(handover, ()).splitlines() if line.startswith("## ")]
+
+    new = {"text_version": SUMMARY_TEXT_VERSION}
+    plain = [f"## {title}" for title in texts]
+    since = "; may be settled since)"
+    assert headings(*sections, **new) == [plain[0], *(f"{it} (as of e9{since}" for it in plain[1:])]
+    later = Section("TODO Items", (Bullet("Mend it", (4, 27)),))
+    assert headings(later, **new) == [f"## TODO Items (as of e27{since}"]
+    assert headings(later, origin="a" * 32, **new) == [f"## TODO Items (as of that session{since}"]
+    assert headings(Section("TODO Items"), **new) == ["## TODO Items"]
+    assert headings(*sections, text_version=4) == plain, "what is on record keeps its words"
 
 
 @given(SIX)
@@ -188,11 +209,17 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
 def test_an_extract_says_what_is_open_and_answered() -> None:
     """The end of the work in one place: whether the last request is done, and what it came to."""
     simulator = conversation_of("Make the reader read the last block.", "Done.", "Now write the tests.")
-    assert extract(simulator)["TODO Items"] == ["Last request, not answered yet: Now write the tests."]
+    before = ("Newest request: Make it read.", "Last request, not answered yet: Make it read.")
+    previous = former_handover(Section("TODO Items", tuple(map(Bullet, before))))
+    assert extract(simulator, previous)["TODO Items"] == ["Open request: Now write the tests."]
+    without_newer = {section.title: section.bullets for section in extractive_handover([], previous)}
+    assert [bullet.text for bullet in without_newer["TODO Items"]] == [
+        f"{text} (as of the last summary)" for text in before
+    ]
     simulator.step("`read_block` in src/parse.py returns the rest now.", 0)
     now = extract(simulator)
     assert now["TODO Items"] == []
-    assert "Last request, answered: Now write the tests." in now["Project Background"]
+    assert "Answered request: Now write the tests." in now["Project Background"]
 
 
 def test_an_extract_keeps_what_the_agent_concluded_rather_than_its_calls() -> None:
@@ -222,7 +249,7 @@ def test_an_answered_request_stays_answered_while_the_agent_works_on_the_next_on
     simulator.step("I look at the parser, too.", 1)
     texts = [text for section in extract(simulator).values() for text in section]
     assert "The user asked: Find what hangs." in texts
-    assert not any(text.startswith("Last request, not answered") for text in texts)
+    assert not any(text.startswith("Open request") for text in texts)
 
 
 def test_what_the_running_turn_found_stays_until_its_conclusion() -> None:
@@ -267,7 +294,7 @@ def test_an_extract_keeps_what_the_handover_before_called_open_until_something_s
     def open_points(former: HandoverMade) -> list[str]:
         found = extract(simulator, former)
         texts = [text for title in TITLES if title in written for text in found[title]]
-        return [text for text in texts if not text.startswith("Last request")]
+        return [text for text in texts if not text.startswith("Open request")]
 
     previous = former_handover(*sections, upto=simulator.transcript.last_seq)
     before = " (as of the last summary)"
@@ -305,7 +332,7 @@ def test_an_extract_has_the_agent_s_newest_todo_list() -> None:
     simulator.record(ToolAnswered(refused.id, TODO, "Refused.", "d" * 64, 8, 2, 2, ok=False))
     sections = extract(simulator)
     assert sections["TODO Items"] == [
-        "Last request, not answered yet: Rewrite the parser.",
+        "Open request: Rewrite the parser.",
         "In progress: Rewrite it",
         "To do: Write tests",
     ]

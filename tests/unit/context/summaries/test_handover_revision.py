@@ -324,7 +324,7 @@ def test_what_stands_whole_below_is_not_said_above() -> None:
     assert text.count(answer) == text.count("38 tests") == 1
     assert text.count(f"- {finding}") == 1, "of an earlier answer only this is left"
     assert "The user wrote" not in text
-    assert "Last request, answered: Mend it." in text
+    assert "Answered request: Mend it." in text
 
 
 def test_the_ledger_names_no_event_of_the_other_session() -> None:

@@ -321,7 +321,9 @@ def test_a_handover_keeps_the_place_in_the_script_in_the_words_of_this_version_a
 
 def test_a_later_handover_updates_the_previous_one() -> None:
     """What failed and passes now is no issue, and only the newest place in the script is kept."""
+    open_then = "## TODO Items (as of e8; may be settled since)\n- Measure the offset. [e4]"
     former = f"{write_handover(RECORD)}\n- Request 1: 1 of 7 steps done. [e4]"
+    former = former.replace("## TODO Items", open_then)
     text = write_handover(
         f"[Write a handover]\nThe former handover, to be updated:\n{former}\nThe messages to hand over:\n"
         f"e9 user: Go.\ne10 assistant: {TIDEWATCH.task[1].step[0].say}\n"
@@ -331,6 +333,7 @@ def test_a_later_handover_updates_the_previous_one() -> None:
     assert "The cause is `a.py`, line 12" in text
     assert "Ran `python3 -m unittest`: exit 0: OK [e11]" in text
     assert "ended with 1" not in text
+    assert "Measure the offset." in text
     assert re.findall(r"Request \d", text) == ["Request 2"]
 
 
