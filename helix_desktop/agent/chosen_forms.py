@@ -206,10 +206,14 @@ class OutputForms:
     async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
         """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
 
+        In full also another message of which something is cached: what calls were given, images.
         Canceling changes nothing. What an extract cost that is not used is recorded. Raises
         OutputFormUnavailable if it cannot have that form, StoreError if its bytes cannot be read, ModelError
         if no model wrote the extract.
         """
+        if form == "full" and (cached := self._cached_message(seq)) is not None:
+            await self._session.record_decided(lambda: (cached,) if self._cached_message(seq) else ())
+            return
         item, output = self._output_in_window(seq)
         text = await decode_text(await self._store.get(output.digest), output.digest)
         bill, session, is_used = CallBill(self._session.counter), self._session, False
@@ -224,6 +228,15 @@ class OutputForms:
             spent = bill.spent
             if spent.tokens and not is_used:
                 await session.record(unused_calls(spent))
+
+    def _cached_message(self, seq: int) -> FormChosen | None:
+        """Return what restores a message that is no output; None if nothing of it is cached."""
+        transcript = self._session.transcript
+        item = transcript.messages.item(seq)
+        is_cached = item in transcript.window.entries() and seq in transcript.window.swept
+        if item is None or isinstance(item.event, ToolAnswered) or not is_cached:
+            return None
+        return FormChosen(seq, "full", "", item.tokens - FRAMING_TOKENS)
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""

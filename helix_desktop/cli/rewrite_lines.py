@@ -234,7 +234,7 @@ def _form_line(choice: FormChosen | Excluded) -> str:
     event = f"e{choice.target}"
     match choice.form:
         case "full":
-            return tr("full output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
+            return tr("all of {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
         case "preview":
             return tr(
                 "first and last lines of output {event} sent: {tokens} tokens",

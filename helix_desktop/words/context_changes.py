@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from helix_desktop.context.intake.output_forms import preview_parts
 from helix_desktop.context.log.transcript import Transcript
@@ -24,9 +24,10 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.files.file_use import call_target
+from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import TextContext
-from helix_desktop.words.call_targets import output_title
+from helix_desktop.words.call_targets import given_text, output_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.numbers import (
@@ -61,6 +62,11 @@ def swept_contents(outputs: int, calls: int, image_messages: int) -> tuple[str, 
     if outputs or not contents:
         contents.insert(0, tr.plural(outputs, "%n output", "%n outputs"))
     return tuple(contents)
+
+
+def restored_contents_text(counts: Sequence[int]) -> str:
+    """Return what of a caching was restored, in the order of `swept_contents`; empty for nothing."""
+    return tr("restored: {contents}", contents=swept_contents(*counts)) if any(counts) else ""
 
 
 def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
@@ -175,10 +181,26 @@ def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
 
 
 def _output_name(seq: int, transcript: Transcript) -> str:
+    """Return what a cached output is called, or what of another message was cached."""
     item = transcript.messages.item(seq)
-    if item is None or not isinstance(item.event, ToolAnswered):
-        return f"e{seq}"
-    return ellipsize(output_title(item.event), _NAME_CAP)
+    match item.event if item is not None else None:
+        case ToolAnswered() as output:
+            return ellipsize(output_title(output), _NAME_CAP)
+        case AssistantSpoke() as response:
+            return dotted(dict.fromkeys(name for _, name in given_names(response)))
+        case UserSpoke():
+            return tr("the images of your message")
+    return f"e{seq}"
+
+
+def given_names(response: AssistantSpoke) -> tuple[tuple[str, str], ...]:
+    """Return what calls were given at length, by its digest, with what it is called."""
+    digests = {short.call_id: short.digests for short in response.short}
+    return tuple(
+        (digest, ellipsize(one_line(given_text(call.name, call_target(call.arguments))), _NAME_CAP))
+        for call in response.calls
+        for digest in digests.get(call.id, ())
+    )
 
 
 _MANUAL, _ROOM, _EARLY = text("by you"), text("to make room"), text("to save tokens")

@@ -325,6 +325,7 @@ _ACTIONS: dict[str, Callable[[SessionSimulator, DrawnRandom], object]] = {
     "form": lambda simulator, rng: session_rewrites.choose_form(
         simulator, _output_number(simulator, rng), rng.pick(get_args(Form))
     ),
+    "restore": lambda simulator, rng: session_rewrites.restore_message(simulator, rng.number(9)),
     "checkpoint": lambda simulator, _: session_rewrites.write_checkpoint(simulator),
     "exclude": lambda simulator, rng: session_rewrites.exclude(simulator, rng.number(99)),
     "undo": lambda simulator, rng: simulator.undo(rng.number(len(simulator.transcript.rewrites.by_seq))),
@@ -334,7 +335,7 @@ CONVERSATION_ACTIONS = ("user", "step", "answer", "work", "turn", "write", "reca
 SESSION_ACTIONS = (*CONVERSATION_ACTIONS, "stop", "fail", "crash", "retry", "rename", "pause")
 REWRITE_ACTIONS = (
     "sweep", "sweep_images", "fold", "truncate", "observe", "place", "hand_over", "checkpoint", "pin",
-    "unpin", "form", "exclude", "undo", "redo",
+    "unpin", "form", "restore", "exclude", "undo", "redo",
 )  # fmt: skip
 DEFAULT_ACTIONS = ("turn", *CONVERSATION_ACTIONS, "stop", "trouble", *REWRITE_ACTIONS, "fold", "pin", "undo")
 

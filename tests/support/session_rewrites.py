@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.agent.intake import decode_output
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites import sweep_plans
@@ -184,6 +185,16 @@ def unpin(simulator: SessionSimulator, index: int) -> None:
     pinned = sorted(simulator.transcript.rewrites.pinned)
     if pinned:
         simulator.record(Unpinned(pinned[index % len(pinned)]))
+
+
+def restore_message(simulator: SessionSimulator, index: int) -> None:
+    """Let the user undo the caching of what calls were given, or of the images of a message."""
+    window = simulator.transcript.window
+    swept = (item for item in window.entries() if isinstance(item, LogItem) and item.seq in window.swept)
+    cached = [item for item in swept if not isinstance(item.event, ToolAnswered)]
+    if cached:
+        item = cached[index % len(cached)]
+        simulator.record(FormChosen(item.seq, "full", "", item.tokens - FRAMING_TOKENS))
 
 
 def choose_form(simulator: SessionSimulator, index: int, form: Form) -> int:

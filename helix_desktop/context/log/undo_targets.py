@@ -118,21 +118,14 @@ def has_undone(transcript: Transcript) -> bool:
 
 
 def sweep_of_one(transcript: Transcript, seq: int) -> int:
-    """Return the sweep whose undo alone sends an output in full again, 0 for none."""
+    """Return the sweep whose undo alone sends a message in full again, 0 for none."""
     rewrites, item = transcript.rewrites, transcript.messages.item(seq)
     shown = rewrites.chosen_forms.get(seq) or (item.event if item is not None else None)
-    is_whole = isinstance(shown, ToolAnswered | FormChosen) and shown.form == "full"
-    if seq not in rewrites.swept or not is_whole:
+    is_part = isinstance(shown, ToolAnswered | FormChosen) and shown.form != "full"
+    if seq not in rewrites.swept or is_part:
         return 0
     alone = [at for at, sweep in rewrites.sweeps.items() if sweep.swept == (seq,)]
     return max(filter(transcript.can_undo, alone), default=0)
-
-
-def cached_by(transcript: Transcript, seq: int) -> tuple[int, ...]:
-    """Return the rewrites whose undo sends again what of a message is cached."""
-    rewrites = transcript.rewrites
-    sweeps = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.swept and transcript.can_undo(at))
-    return tuple(rewrites.recorded_with(at) or at for at in sweeps)
 
 
 def summaries_of_block(transcript: Transcript, seq: int) -> tuple[int, ...]:

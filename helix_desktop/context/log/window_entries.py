@@ -348,13 +348,12 @@ class WindowEntries:
         return item.saving + label_tokens
 
     def images_of(self, item: LogItem) -> tuple[Image, ...]:
-        """Return the images sent with a message: none if it is swept, excluded or in another form."""
+        """Return the images sent with a message: none if it is swept or excluded."""
         images = _images_in(item.event)  # nearly always none: then nothing else is looked up
         if not images:
             return ()
         rewrites, seq = self._rewrites, item.seq
-        is_hidden = seq in rewrites.swept or seq in rewrites.chosen_forms or seq in rewrites.excluded
-        return () if is_hidden else images
+        return () if seq in rewrites.swept or seq in rewrites.excluded else images
 
     def _item_tokens(self, item: LogItem) -> int:
         rewrites, seq = self._rewrites, item.seq

@@ -341,7 +341,8 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
                 if attached.kind == "cached"
             )
             state: WindowItemState = "images_cached" if swept else "full"
-            return WindowItem(item.seq, "user", name, tokens, state, why, recalled=recalled)
+            whole = item.tokens if swept else 0
+            return WindowItem(item.seq, "user", name, tokens, state, why, recalled=recalled, whole=whole)
         case AssistantSpoke() as response:
             has_words = len(response.text.strip()) >= sum(len(call.arguments) for call in response.calls)
             name = text.plural(len(response.calls), "Agent: %n tool call", "Agent: %n tool calls")
@@ -349,7 +350,10 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
                 name = _plain(response.text)
             state = "arguments_cached" if swept else "full"
             why = _step_text(item, transcript)
-            return WindowItem(item.seq, "assistant", name, tokens, state, why, has_words=has_words)
+            whole = item.tokens if swept else 0
+            return WindowItem(
+                item.seq, "assistant", name, tokens, state, why, has_words=has_words, whole=whole
+            )
         case ToolAnswered() as output:
             row = _output_item(item, output, tokens, swept, transcript)
             since = transcript.stale_digests.get(output.recalled or output.digest, 0)

@@ -145,6 +145,7 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
 class FormChosen(EventBase, frozen=True, tag="form-chosen"):
     """The user chose another shown form for the output recorded as `target`.
 
+    In full, and without `text`, also for another message of which something was cached.
     For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
     went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars, some of it by our
     count if `intake_estimated`, without the tokens `intake_unpriced`; `intake_note` says why it was

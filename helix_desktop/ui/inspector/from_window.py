@@ -28,8 +28,6 @@ from helix_desktop.context.window.window_breakdown import WindowItem, WindowItem
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
 from helix_desktop.ui.inspector.inspector_state import (
     NEWEST_REQUESTS,
@@ -40,7 +38,7 @@ from helix_desktop.ui.inspector.inspector_state import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.words.context_changes import swept_contents, swept_contents_text
+from helix_desktop.words.context_changes import swept_contents
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.next_compaction import compaction_text
@@ -141,13 +139,8 @@ def inspector_state(
     tokens at the end of the request are not in its cache.
     """
     most = int(gauge.limit / gauge.ratio) - sum(item.tokens for item in items if item.kind in _FIXED_KINDS)
-    titles = _undo_titles(items, transcript)
     rows = tuple(
-        replace(
-            with_room(row, gauge, policy),
-            undo_title=titles.get(row.seq, ""),
-            undo_refused=_too_large_text(row, most),
-        )
+        replace(with_room(row, gauge, policy), undo_refused=_too_large_text(row, most))
         for row in window_rows(items, round(fresh / gauge.ratio))
     )
     rows = _with_difference(rows, gauge.used)
@@ -173,24 +166,6 @@ def _too_large_text(row: WindowRow, most: int) -> str:
         return ""
     whole, room = format_tokens(row.whole), format_tokens(max(0, most))
     return tr("It has {tokens} tokens, and the context window has room for {room}.", tokens=whole, room=room)
-
-
-def _undo_titles(items: Sequence[WindowItem], transcript: Transcript) -> dict[int, str]:
-    """Return by event what the change is called that cached an input, or the images of a message."""
-    titles, sent = dict[int, str](), {item.seq for item in items}
-    cached = {item.seq for item in items if item.state in ("arguments_cached", "images_cached")}
-    for at, sweep in transcript.rewrites.sweeps.items() if cached else ():
-        restored = cached.intersection(sweep.swept)
-        if not restored or not transcript.can_undo(at):
-            continue
-        match transcript.rewrites.by_seq.get(transcript.rewrites.recorded_with(at)):
-            case HandoverMade() | FoldMade() | ObservationsPlaced() as summary:
-                title = summary_title(summary, transcript)
-            case _:
-                messages = map(transcript.messages.item, sent.intersection(sweep.swept))
-                title = swept_contents_text(*_count_contents(messages))
-        titles |= dict.fromkeys(restored, title)
-    return titles
 
 
 def _count_contents(entries: Iterable[WindowEntry | None]) -> tuple[int, int, int]:

@@ -33,6 +33,8 @@ RowAction: TypeAlias = Literal[
 """What the user can do with a row: find it in the chat, replace it by a marker, send all of it where less is
 sent, open the content in the cache (to recall lines of it), pin, unpin, exclude, bring back."""
 
+_CACHED: tuple[WindowItemState, ...] = ("cached", "repeated", "arguments_cached", "images_cached")
+
 SegmentKind: TypeAlias = WindowItemKind | Literal["reserve", "free"]
 
 
@@ -86,9 +88,8 @@ class WindowRow(WindowItem, frozen=True):
     After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
     Helix's count. A heading is no part of the request: it stands for what is always sent, or for a turn,
     whose question below it `is_in_turn`. `room` is how many tokens fit before older parts leave, which they
-    only do while the context `is_managed`. Of a summary, and of what alone no undo restores: undoing what it
-    is of, which is called `undo_title`, adds `undo_tokens` to the context, and restores `undo_parts`, in
-    words. `undo_refused` says why its way back can't be taken.
+    only do while the context `is_managed`. The undo of a summary adds `undo_tokens` to the context, and
+    restores `undo_parts`, in words. `undo_refused` says why its way back can't be taken.
     """
 
     resent: int = 0
@@ -96,7 +97,6 @@ class WindowRow(WindowItem, frozen=True):
     is_managed: bool = True
     is_heading: bool = False
     is_in_turn: bool = False
-    undo_title: str = ""
     undo_tokens: int = 0
     undo_parts: tuple[str, ...] = ()
     undo_refused: str = ""
@@ -124,8 +124,8 @@ class WindowRow(WindowItem, frozen=True):
             "show": bool(self.seq),
             "include": bool(self.excluded),
             "cache": self.cachable > 0,
-            "send_full": self.state in ("cached", "repeated", "preview", "extract") and is_output,
-            "undo": self.is_summary or bool(self.undo_title),
+            "send_full": self.state in _CACHED or (self.state in ("preview", "extract") and is_output),
+            "undo": self.is_summary,
             "open": bool(self.digest) and not self.is_summary,
             "pin": is_output and not self.excluded,
             "unpin": self.kind == "pinned",
@@ -158,7 +158,7 @@ class WindowRow(WindowItem, frozen=True):
     @property
     def is_sent_in_part(self) -> bool:
         """Return True if a part of an output is sent, of which it is known how much that is."""
-        return self.whole > 0 and self.state not in ("cached", "repeated")
+        return self.whole > 0 and self.state not in _CACHED
 
     @property
     def was_sent_whole(self) -> bool:

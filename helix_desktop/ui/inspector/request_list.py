@@ -55,7 +55,9 @@ def action_text(action: RowAction, row: WindowRow) -> str:
         "show": tr("Show in chat"),
         "cache": tr("Cache now… (saves up to {tokens} tokens)", tokens=format_tokens(row.cachable)),
         "send_full": " · ".join(filter(None, (send_full_text(row), _added_text(row.whole - row.tokens)))),
-        "undo": " · ".join(filter(None, (_undo_text(row), _added_text(row.undo_tokens)))),
+        "undo": " · ".join(
+            filter(None, (translate(STATE_WORDS["handed_over"].verb), _added_text(row.undo_tokens)))
+        ),
         "open": tr("Open output"),
         "pin": tr("Pin in context"),
         "unpin": translate(STATE_WORDS["pinned"].verb),
@@ -67,13 +69,6 @@ def action_text(action: RowAction, row: WindowRow) -> str:
 
 def send_full_text(row: WindowRow) -> str:
     return translate(STATE_WORDS["cached"].verb) if row.was_sent_whole else tr("Send all of it")
-
-
-def _undo_text(row: WindowRow) -> str:
-    """Return the words of an undo; what it takes back, unless the row says what that restores."""
-    if row.undo_title and not row.undo_parts:
-        return tr("Undo “{title}”", title=row.undo_title)
-    return translate(STATE_WORDS["handed_over"].verb)
 
 
 def _added_text(tokens: int) -> str:

@@ -55,6 +55,7 @@ from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     context_change_text,
     large_output_text,
+    restored_contents_text,
     restoring_text,
     retaken_text,
     rewrite_reason_text,
@@ -180,9 +181,14 @@ class Rewrite(TimelineCard, frozen=True, kw_only=True):
         return ""
 
     @property
+    def note(self) -> str:
+        """What of it no longer holds."""
+        return ""
+
+    @property
     def line(self) -> str:
-        """What it did, why, and whether it took what the user had brought back."""
-        return dotted((self.title, self.size_text, self.why, retaken_text(self.retaken)))
+        """What it did, why, whether it took what the user had brought back, and what of it was restored."""
+        return dotted((self.title, self.size_text, self.why, retaken_text(self.retaken), self.note))
 
     def name(self, line: str) -> str:
         return dotted((line, *(pill.words for pill in state_pills(self.is_undone, self.inside))))
@@ -370,6 +376,10 @@ def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
     return [fold(look, "missing", missing.heading, dotted(kind for kind, _ in missing.lines), "muted", build)]
 
 
+Contents: TypeAlias = tuple[int, int, int]
+"""How many outputs, inputs of calls, and messages with images."""
+
+
 class SweepCard(Rewrite, frozen=True):
     """Outputs that became markers; `contents` are their digests, with what each is called.
 
@@ -382,12 +392,13 @@ class SweepCard(Rewrite, frozen=True):
     calls: int = 0
     image_messages: int = 0
     undone_with: str = ""  # the rewrite whose undo undid it too
-    unchanged: int = 0  # outputs that its undo or redo left as they were: the user had restored them
+    unchanged: Contents = (0, 0, 0)  # what its undo or redo left as it was: the user had restored it
+    restored: Contents = (0, 0, 0)  # what of it is not cached now, while the rest is
 
     filters = ("cached",)
 
     @property
-    def counts(self) -> tuple[int, int, int]:
+    def counts(self) -> Contents:
         return self.outputs, self.calls, self.image_messages
 
     @property
@@ -395,9 +406,20 @@ class SweepCard(Rewrite, frozen=True):
         return swept_contents_text(*self.counts)
 
     @property
+    def changed(self) -> SweepCard:
+        """Return it with what its undo or redo changes."""
+        outputs, calls, messages = (
+            count - same for count, same in zip(self.counts, self.unchanged, strict=True)
+        )
+        return replace(self, outputs=outputs, calls=calls, image_messages=messages)
+
+    @property
     def undo_title(self) -> str:
-        changed = replace(self, outputs=self.outputs - self.unchanged)
-        return changed.title if any(changed.counts) else self.title
+        return self.changed.title if any(self.changed.counts) else self.title
+
+    @property
+    def note(self) -> str:
+        return restored_contents_text(self.restored)
 
     @property
     def size_text(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
@@ -49,12 +50,11 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.domain.files.file_use import call_target
-from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.timeline.cards import (
     ActionKind,
     Attempt,
+    Contents,
     FailureCard,
     FormCard,
     ManualActionCard,
@@ -73,11 +73,12 @@ from helix_desktop.ui.timeline.summary_cards import (
     PlacedCard,
 )
 from helix_desktop.ui.timeline.usage_points import UsagePoint
-from helix_desktop.words.call_targets import given_text, output_title
+from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     chosen_form_text,
     context_change_text,
     excluded_text,
+    given_names,
     is_by_user,
     pin_text,
     restored_output,
@@ -170,6 +171,11 @@ class _CardReducer:
             name = self._cards.get(self._transcript.rewrites.replaced_by(seq))
             if isinstance(card, HandoverCard) and name is not None:
                 self._cards[seq] = replace(card, replaced_by=name.title)
+        swept = self._transcript.rewrites.swept
+        for seq, card in self._cards.items():
+            if isinstance(card, SweepCard) and not card.is_undone:
+                restored = self._count(each for each in card.event.swept if each not in swept)
+                self._cards[seq] = replace(card, restored=restored)
         for target, seq in self._pins.items():
             card = self._cards[seq]
             if isinstance(card, ManualActionCard):
@@ -234,7 +240,7 @@ class _CardReducer:
                     return None  # the newest says what stands
                 for sweep_seq in (target, self._transcript.rewrites.attached_to(target)):
                     if isinstance(sweep := self._cards.get(sweep_seq), SweepCard):
-                        self._cards[sweep_seq] = replace(sweep, unchanged=self._count_unchanged(sweep))
+                        self._cards[sweep_seq] = replace(sweep, unchanged=self._unchanged(sweep))
                 name, is_undo = self._cards[target].undo_title, isinstance(event, Undone)
                 restored = restored_output(target, self._transcript)
                 return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name, restored)
@@ -315,14 +321,7 @@ class _CardReducer:
         ]
         outputs = [(event.digest, output_title(event)) for event in events if isinstance(event, ToolAnswered)]
         replies = [event for event in events if isinstance(event, AssistantSpoke)]
-        arguments = [
-            (digest, ellipsize(one_line(given_text(call.name, call_target(call.arguments))), _NAME_CHARS))
-            for event in replies
-            for call in event.calls
-            for short in event.short
-            if short.call_id == call.id
-            for digest in short.digests
-        ]
+        arguments = [given for reply in replies for given in given_names(reply)]
         messages = [event for event in events if isinstance(event, UserSpoke)]
         images = [
             (attachment.digest, attachment.label)
@@ -342,10 +341,19 @@ class _CardReducer:
         )
         return self._sized(sweep_card)
 
-    def _count_unchanged(self, sweep: SweepCard) -> int:
-        """Return how many outputs of a sweep stay as they are, whether it holds or not."""
+    def _unchanged(self, sweep: SweepCard) -> Contents:
+        """Return what of a sweep stays as it is, whether it holds or not: the user restored or pinned it."""
         chosen, pinned = self._chosen_forms, self._transcript.rewrites.pinned
-        return sum(chosen.get(seq, 0) > sweep.seq or seq in pinned for seq in sweep.event.swept)
+        seqs = (seq for seq in sweep.event.swept if chosen.get(seq, 0) > sweep.seq or seq in pinned)
+        return self._count(seqs)
+
+    def _count(self, seqs: Iterable[int]) -> Contents:
+        """Return of how many outputs, calls, and messages with images these messages are."""
+        found = (self._transcript.messages.item(seq) for seq in seqs)
+        events = [item.event for item in found if item is not None]
+        calls = sum(len(event.short) for event in events if isinstance(event, AssistantSpoke))
+        kinds = Counter(map(type, events))
+        return kinds[ToolAnswered], calls, kinds[UserSpoke]
 
     def _undone_with(self, seq: int) -> str:
         """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""

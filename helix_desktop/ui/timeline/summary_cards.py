@@ -68,6 +68,7 @@ from helix_desktop.ui.timeline.cards import (
 from helix_desktop.words.context_changes import (
     context_change_text,
     reasons_text,
+    restored_contents_text,
     retaken_text,
     revision_size_text,
     rewrite_reason_text,
@@ -512,11 +513,13 @@ class ChangeCard(Rewrite, frozen=True):
 
     @property
     def undo_title(self) -> str:
-        parts = (
-            replace(part, outputs=part.outputs - part.unchanged) if isinstance(part, SweepCard) else part
-            for part in self.parts
-        )
-        return replace(self, parts=tuple(parts)).title
+        parts = tuple(part.changed if isinstance(part, SweepCard) else part for part in self.parts)
+        return replace(self, parts=parts).title
+
+    @property
+    def note(self) -> str:
+        restored = [part.restored for part in self.parts if isinstance(part, SweepCard)]
+        return restored_contents_text([*map(sum, zip(*restored, strict=True))])
 
     @property
     def size_text(self) -> str:

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.config.settings import key_variable
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.log.undo_targets import cached_by, summaries_of_block, sweep_of_one
+from helix_desktop.context.log.undo_targets import summaries_of_block, sweep_of_one
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION, compaction_outlook
 from helix_desktop.context.window.past_windows import PastWindow
@@ -370,7 +370,7 @@ class InspectorPresenter(WindowPart):
         return window.pin(row.seq)
 
     async def _bring_back(self, conversation: Conversation, row: WindowRow) -> None:
-        """Undo what compacted the messages that a row stands for, or cached what is of it."""
+        """Undo what compacted the messages that a row stands for."""
         self._session.perform(intents.Undo(_undo_seqs(conversation, row)))
 
     @handles(ChooseForm)
@@ -448,8 +448,7 @@ def _short_name(row: WindowRow) -> str:
 
 
 def _undo_seqs(conversation: Conversation, row: WindowRow) -> tuple[int, ...]:
-    transcript = conversation.session.transcript
-    return (summaries_of_block if row.is_summary else cached_by)(transcript, row.seq)
+    return summaries_of_block(conversation.session.transcript, row.seq)
 
 
 def _with_undo(conversation: Conversation, row: WindowRow) -> WindowRow:

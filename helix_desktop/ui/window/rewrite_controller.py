@@ -320,7 +320,7 @@ def notify_with(session: Session, done: Notice, coming: Notice | None) -> None:
 
 
 def context_notice(conversation: Conversation, what: str, why: str = "", *answers: Answer) -> Notice:
-    session_id, ends_with = conversation.session.id, (Undone, Redone)
+    session_id, ends_with = conversation.session.id, (Undone, Redone, FormChosen)
     return Notice(
         CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with
     )

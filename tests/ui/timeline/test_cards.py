@@ -331,6 +331,7 @@ def test_what_undoing_a_caching_brought_back_was_restored() -> None:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Read it.")
     simulator.step("I do.", 2)
+    simulator.answer_all_calls("words")
     first, second = (item.seq for item in simulator.transcript.messages.items[-2:])
     simulator.record(SweepMade((first,), 900, SweepReason.BATCH))
     simulator.record(FormChosen(first, "full", "all", 9))
@@ -340,6 +341,8 @@ def test_what_undoing_a_caching_brought_back_was_restored() -> None:
         card.text.partition(" ")[2].split(" ")[0] for card in cards if isinstance(card, ManualActionCard)
     ]
     assert texts == ["chose", "restored"]
+    (sweep,) = (card for card in cards if isinstance(card, SweepCard))
+    assert (sweep.title, sweep.note) == ("Cached 1 output", "restored: 1 output")
     restored_seq = simulator.transcript.last_seq - 1
     for change, name in ((Undone(restored_seq), "Cached again: "), (Redone(restored_seq), "Restored: ")):
         simulator.record(change)

@@ -14,7 +14,7 @@ from helix_desktop.context.intake.output_forms import FORMS_OPENING as QUESTION
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.window_layout import PinnedCopy
 from helix_desktop.domain.events.conversation import OutputHeld
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade, Undone
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import (
     HandoverFailed,
@@ -148,6 +148,24 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         press_action(rig.chat.view, rig.rows(DividerRow)[-1], "redo")
         redone = "Redone: Cached 3 outputs · You left out Read part4.txt"
         await until(lambda: redone in " ".join(rig.banner_text().split()), "each change once")
+
+        target, both = "part1.txt", (outputs["part1.txt"], outputs["part2.txt"])
+        await rig.conversation.window.undo(*session.transcript.rewrites.sweeps)
+        await session.record(SweepMade(both, 100, SweepReason.BATCH))
+        await until(lambda: card(rig, target).badge == "cached", "two cached together")
+        press_action(rig.chat.view, card(rig, target), "form:full")
+        await until(lambda: f"Restored: Read {target}" in rig.banner_text(), "which one")
+        find_button(rig.window.notices, "undo").click()
+        await until(lambda: f"Cached again: Read {target}" in rig.banner_text(), "what became of it")
+        find_button(rig.window.notices, "redo").click()
+        await until(lambda: f"Restored: Read {target}" in rig.banner_text(), "what became of it")
+        find_button(rig.window.notices, "undo").click()
+        await until(lambda: f"Cached again: Read {target}" in rig.banner_text(), "what became of it")
+        await rig.use_server(server, window=rig.conversation.window.measure()[1].used + 2_100)
+        press_action(rig.chat.view, card(rig, target), "form:full")
+        await until(lambda: f"Restored: Read {target}" in rig.banner_text(), "which one")
+        assert "The context no longer fits: " in rig.banner_text(), "as after the undo of a whole step"
+        assert rig.window.notices.names() == ("hold",), "one notice says both"
 
 
 async def _check_a_handover(rig: WindowRig) -> None:
@@ -387,16 +405,19 @@ async def _check_arguments(rig: WindowRig) -> None:
         assert (await rig.workspace.store.get(row.argument_digests[0])).decode() == BODY
 
         panel, window = rig.views.inspector, rig.conversation.window
-        await until(lambda: any(row.undo_title for row in inspector_rows(rig)), "the row of the arguments")
-        (cached,) = (row for row in inspector_rows(rig) if row.undo_title)
+
+        def cached_rows() -> list[WindowRow]:
+            return [row for row in inspector_rows(rig) if row.state == "arguments_cached"]
+
+        await until(cached_rows, "the row of the arguments")
+        (cached,) = cached_rows()
         perform(panel, ShowRowText(cached))
-        button, before = find_button(panel, "way_back"), window.measure()[1].used
-        notes = [note.text() for note in panel.findChildren(QLabel, "request-note")]
-        assert any("Undo restores 1 tool call." in note.splitlines() for note in notes)
+        button, before = find_button(panel, "way_back"), window.measure()[0].estimate
         words = button.text()
         button.click()
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
-        assert words == f"Undo · adds ≈ {format_tokens(window.measure()[1].used - before)} tokens"
+        added = format_tokens(window.measure()[0].estimate - before)
+        assert words == f"Undo caching · adds ≈ {added} tokens"
 
 
 LONG_FILE = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}

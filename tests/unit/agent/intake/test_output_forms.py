@@ -21,8 +21,8 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     OutputFormUnavailable,
 )
-from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade, SweepReason
 from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
 from helix_desktop.domain.translatable_text import verbatim
@@ -178,6 +178,24 @@ async def test_room_for_an_output_that_the_user_restored_is_made_of_older_parts(
     assert window.measure()[1].fits
     assert [event.swept for event in rig.events(SweepMade)] == [(seq,), (seq_of(rig, "big"),)]
     assert shown_text(rig, "first") == large_output("first")
+    await rig.assert_consistent()
+
+
+async def test_what_a_call_was_given_is_restored_alone_and_cached_again() -> None:
+    rig = await a_session(msgspec.structs.replace(POLICY, intake_above=5_000))
+    rig.model.script = replies_in_order(tool_call_reply(("say", {"text": "word " * 900}), id_prefix="long"))
+    await rig.conversation.run("Go on.")
+    window, seq = rig.conversation.window, seq_of(rig, "big")
+    call = rig.seqs(AssistantSpoke)[2]
+    before = window.measure()[0]
+    await rig.conversation.session.record(SweepMade((seq, call), 1_000, SweepReason.BATCH))
+    cached = window.measure()[0]
+    await window.choose_form(call, "full")
+    restored = window.measure()[0]
+    assert cached.estimate < restored.estimate < before.estimate, "the output stays cached"
+    assert restored.request.messages[-3:] == before.request.messages[-3:]
+    await window.undo(rig.seqs(FormChosen)[0])
+    assert window.measure()[0] == cached
     await rig.assert_consistent()
 
 

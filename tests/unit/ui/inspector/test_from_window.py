@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
-from helix_desktop.context.log.undo_targets import cached_by
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.rewrites.compaction_due import NO_COMPACTION
 from helix_desktop.context.window.message_states import is_in_full
@@ -279,31 +278,38 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     assert (summary.label, rest.label) == ("Compacted parts of turns 1–2", "Turn 2 · Go on.")
 
 
-def test_a_cached_input_names_the_change_whose_undo_restores_it() -> None:
-    """No undo restores it alone: the page of an output offered one, that of an input none."""
+def test_a_cached_input_is_restored_as_a_cached_output_is() -> None:
+    """Only the undo of all that was cached with it restored it, under nearly the same name."""
+    simulator = build_history(1)
+    write = write_large_file(simulator)
+    output = next(seq for seq in output_seqs(simulator) if seq < write)
+    before = simulator.gauge().used
+    simulator.record(SweepMade((output, write), 90, SweepReason.BATCH))
+    row = next(row for row in _state(simulator).rows if row.seq == write)
+    assert (row.state, row.way_back) == ("arguments_cached", "send_full")
+    added = row.whole - row.tokens
+    assert action_text("send_full", row) == f"Undo caching · adds ≈ {format_tokens(added)} tokens"
+    assert row.explanation.startswith("What the agent wrote in tool calls.")
+    item = simulator.transcript.messages.item(write)
+    assert item is not None
+    cached = simulator.gauge().used
+    simulator.record(FormChosen(write, "full", "", item.tokens - FRAMING_TOKENS))
+    assert simulator.gauge().used == cached + added
+    simulator.record(Undone(simulator.transcript.last_seq))
+    assert simulator.gauge().used == cached < before
+
+
+def test_the_undo_of_a_summary_that_cannot_be_undone_now_says_why() -> None:
     simulator = build_history(1)
     first = simulator.transcript.messages.items[-1].seq
-    write, other = write_large_file(simulator), write_large_file(simulator)
-    output = next(seq for seq in output_seqs(simulator) if seq < write)
-    simulator.record(SweepMade((output, write), 90, SweepReason.BATCH))
-    sweep = simulator.transcript.last_seq
-    row = next(row for row in _state(simulator).rows if row.seq == write)
-    assert (row.state, row.way_back) == ("arguments_cached", "undo")
-    assert action_text("undo", row) == "Undo “Cached 1 output and 1 tool call”"
-    assert row.explanation.startswith("What the agent wrote in tool calls.")
-    assert cached_by(simulator.transcript, write) == (sweep,)
-    undone, gauge = simulator.transcript.fork_with(Undone(sweep)), simulator.gauge()
-    row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
-    assert action_text("undo", row) == "Undo · adds ≈ 40 tokens"
-    assert "Undo restores 1 output and 1 tool call." in row.explanation
-
+    other = write_large_file(simulator)
     within = fold(simulator, (0, first))
     simulator.record(SweepMade((other,), 90, SweepReason.FOLD))
-    row = next(row for row in _state(simulator).rows if row.seq == other)
-    assert cached_by(simulator.transcript, other) == (within,), "they were recorded together"
-    assert action_text("undo", row) == "Undo “Compacted 1 tool call of turn 1”"
-    undone = simulator.transcript.fork_with(Undone(within))
-    assert with_undo(row, simulator.transcript, gauge, undone, gauge).undo_parts[0] == "1 tool call"
+    row = next(row for row in _state(simulator).rows if row.seq == within)
+    undone, gauge = simulator.transcript.fork_with(Undone(within)), simulator.gauge()
+    row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
+    assert action_text("undo", row) == "Undo · adds ≈ 40 tokens"
+    assert row.undo_parts[0] == "1 tool call"
     refused = replace(row, undo_refused="Undo the later one first.")
     assert not refused.can_act("undo")
     assert "Undo the later one first." in refused.explanation
