@@ -348,9 +348,9 @@ class RequestReader(QWidget):
         self._place_button.clicked.connect(partial(self._act, "show"))
         self._output_button = PushButton(tr("Open output"), "link", name="open_output")
         self._output_button.clicked.connect(partial(self._act, "open"))
-        self._way_back: RowAction | None = None
-        self._way_back_button = PushButton("", "link", name="way_back", on_click=self._go_way_back)
-        links = FlowBox([self._place_button, self._output_button, self._way_back_button])
+        self._change: RowAction | None = None
+        self._change_button = PushButton("", "link", name="way_back", on_click=self._make_change)
+        links = FlowBox([self._place_button, self._output_button, self._change_button])
         head = row(back, self._title, gap=6, stretch=1)
         parts = (head, self._note, links, self._changed, self._request_head, self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=5))
@@ -360,8 +360,10 @@ class RequestReader(QWidget):
         return self._texts is not None
 
     def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
-        """Show a text; of a row of the next request with what brings back all of it."""
-        self._way_back = window_row.way_back if window_row is not None and not is_past else None
+        """Show a text; of a row of the next request with what brings back all of it, or caches it again."""
+        self._change = None
+        if window_row is not None and not is_past:
+            self._change = window_row.way_back or ("cache" if "cache" in window_row.actions else None)
         note = ""
         if window_row is not None and window_row.kind != "provider_count":
             note = tr("Below is the text that the model gets.")
@@ -391,10 +393,10 @@ class RequestReader(QWidget):
         self._texts, self.row = request, window_row
         self._place_button.setVisible(window_row is not None and bool(window_row.seq))
         self._output_button.setVisible(window_row is not None and window_row.has_more_stored)
-        self._way_back_button.setVisible(window_row is not None and self._way_back is not None)
-        if window_row is not None and self._way_back is not None:
-            self._way_back_button.setText(action_text(self._way_back, window_row))
-            self._way_back_button.setEnabled(window_row.can_act(self._way_back))
+        self._change_button.setVisible(window_row is not None and self._change is not None)
+        if window_row is not None and self._change is not None:
+            self._change_button.setText(action_text(self._change, window_row))
+            self._change_button.setEnabled(window_row.can_act(self._change))
         self._title.set_text(title)
         show_text(self._note, note)
         self._request_head.setVisible(request is not None)
@@ -407,10 +409,10 @@ class RequestReader(QWidget):
         self._changed.setVisible(is_changed)
         self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
 
-    def _go_way_back(self) -> None:
-        if self.row is not None and self._way_back is not None:
+    def _make_change(self) -> None:
+        if self.row is not None and self._change is not None:
             self.back_requested.emit()
-            perform(self, ActOnRow(self._way_back, self.row))
+            perform(self, ActOnRow(self._change, self.row))
 
     def _act(self, action: RowAction) -> None:
         if self.row is not None:

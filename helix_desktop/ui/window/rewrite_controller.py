@@ -244,8 +244,9 @@ class RewriteController(WindowPart):
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
         way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)
         transcript = conversation.session.transcript
-        coming = restoring_notice(self._session, conversation) if is_undo else None
-        how_long = self._how_long(conversation, seqs)
+        is_choice = all(isinstance(transcript.rewrites.by_seq.get(seq), FormChosen) for seq in seqs)
+        coming = restoring_notice(self._session, conversation) if is_undo or is_choice else None
+        how_long = self._how_long(conversation) if is_undo and not is_choice and coming is None else ""
         cards = await self._read_changes(conversation)
         if is_undo and transcript.rewrites.undone.keys().isdisjoint(seqs):
             return
@@ -261,15 +262,12 @@ class RewriteController(WindowPart):
                 "%n earlier summaries are in its place again.",
             )
             why = " ".join(filter(None, (back, why)))
-        why = " ".join(filter(None, (why, how_long if is_undo and coming is None else "")))
+        why = " ".join(filter(None, (why, how_long)))
         notify_with(self._session, context_notice(conversation, name, why, way_back), coming)
 
     @staticmethod
-    def _how_long(conversation: Conversation, undone: Sequence[int]) -> str:
-        """Return how long what an undo brought back stays in the context; empty if it was nothing."""
-        by_seq = conversation.session.transcript.rewrites.by_seq
-        if all(isinstance(by_seq.get(seq), FormChosen) for seq in undone):
-            return ""
+    def _how_long(conversation: Conversation) -> str:
+        """Return how long what an undo brought back stays in the context; empty if for good."""
         if conversation.session.transcript.on_hold:
             return tr("What it restored stays while context changes are paused.")
         if not conversation.window.policy.enabled:

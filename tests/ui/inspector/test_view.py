@@ -385,6 +385,11 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     follows = "That adds 900 tokens where 800 fit, so the next request caches or compacts older parts again."
     assert any(follows in it.text() for it in pane.findChildren(QLabel))
     assert replace(large, is_managed=False).room_text == "That adds 900 tokens where 800 fit."
+    whole = replace(marker, state="full", cachable=800)
+    pane.show_page(whole.label, "words", whole)
+    again = find_button(pane, "way_back")
+    assert again.text() == "Cache now… (saves up to 800 tokens)", "what was restored can be cached again"
+    assert intents_of(pane, again.click) == [ActOnRow("cache", whole)]
     pane.requests.is_read_only = True
     pane.show_page(marker.label, "[CACHED]", marker)
     assert not find_buttons(pane, "way_back"), "the past can't be changed"
