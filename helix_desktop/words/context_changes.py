@@ -131,9 +131,17 @@ def restored_output(seq: int, transcript: Transcript) -> str:
     return ""
 
 
-def restoring_text(output: str, *, is_undone: bool) -> str:
-    """Return what became of an output when its caching was undone, or when that was undone."""
-    if is_undone:
+def undo_of_one_text(seq: int, transcript: Transcript, *, is_undo: bool) -> str:
+    """Return what an undo or redo of change `seq` made of an output; empty where that isn't about one."""
+    change = transcript.rewrites.by_seq.get(seq)
+    if isinstance(change, SweepMade) and len(change.swept) == 1:
+        return restoring_text(_output_name(change.swept[0], transcript), is_cached=not is_undo)
+    output = restored_output(seq, transcript)
+    return restoring_text(output, is_cached=is_undo) if output else ""
+
+
+def restoring_text(output: str, *, is_cached: bool) -> str:
+    if is_cached:
         return tr("Cached again: {output}", output=output)
     return tr("Restored: {output}", output=output)
 

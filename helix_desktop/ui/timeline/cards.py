@@ -56,7 +56,6 @@ from helix_desktop.words.context_changes import (
     context_change_text,
     large_output_text,
     restored_contents_text,
-    restoring_text,
     retaken_text,
     rewrite_reason_text,
     swept_contents_text,
@@ -681,20 +680,20 @@ class ManualActionCard(TimelineCard, frozen=True):
 class UndoCard(TimelineCard, frozen=True):
     """An undo or a redo; `targets` are the seqs of what it is about, `name` the title of that.
 
-    `restored` is the output that it caches again or restores, where it is about no more.
+    `of_one` says what became of an output, where it is about no more.
     """
 
     kind: Literal["undo", "redo"]
     targets: tuple[int, ...]
     name: str
-    restored: str = ""
+    of_one: str = ""
 
     filters = ("yours",)
 
     @property
     def title(self) -> str:
-        if self.restored:
-            return restoring_text(self.restored, is_undone=self.kind == "undo")
+        if self.of_one:
+            return self.of_one
         if self.kind == "undo":
             return tr("Undone: {title}", title=self.name)
         return tr("Redone: {title}", title=self.name)

@@ -81,7 +81,7 @@ from helix_desktop.words.context_changes import (
     given_names,
     is_by_user,
     pin_text,
-    restored_output,
+    undo_of_one_text,
 )
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
@@ -242,8 +242,8 @@ class _CardReducer:
                     if isinstance(sweep := self._cards.get(sweep_seq), SweepCard):
                         self._cards[sweep_seq] = replace(sweep, unchanged=self._unchanged(sweep))
                 name, is_undo = self._cards[target].undo_title, isinstance(event, Undone)
-                restored = restored_output(target, self._transcript)
-                return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name, restored)
+                of_one = undo_of_one_text(target, self._transcript, is_undo=is_undo)
+                return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name, of_one)
             case FormChosen(target=target) as event:
                 if not self._is_undone(seq):
                     self._chosen_forms[target] = seq
@@ -399,8 +399,8 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
                 merged.append(card)
             run.append(card)
             targets = tuple(target for each in run for target in each.targets)
-            name, restored = _name_of_undo(run, targets, groups), run[0].restored if len(run) == 1 else ""
-            merged[place] = replace(run[0], targets=targets, name=name, restored=restored)
+            name, of_one = _name_of_undo(run, targets, groups), run[0].of_one if len(run) == 1 else ""
+            merged[place] = replace(run[0], targets=targets, name=name, of_one=of_one)
         elif group is None:
             merged.append(card)
         elif card.seq == (group.parts[0].seq if isinstance(group, ChangeCard) else group.seq):

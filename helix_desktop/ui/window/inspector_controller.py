@@ -396,7 +396,7 @@ class InspectorPresenter(WindowPart):
             transcript = conversation.session.transcript
             what = tr("All of “{name}” is in the context.", name=_short_name(row))
             if output := restored_output(transcript.window.last_rewrite_seq, transcript):
-                what = restoring_text(output, is_undone=False)
+                what = restoring_text(output, is_cached=False)
             self._offer_undo(conversation, what, restoring_notice(self._session, conversation))
 
     @handles(CacheNow)
