@@ -10,6 +10,7 @@ from helix_desktop.context.policy_numbers import FIELDS
 from helix_desktop.context.summaries.summary_names import summary_name
 from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import (
     ATTACHED_SWEEP_REASONS,
     Excluded,
@@ -46,6 +47,14 @@ tr = Translator("Compaction")
 text = TextContext("Compaction")
 
 _NAME_CAP = 60  # characters of an output's name
+
+
+def count_contents(events: Iterable[Event]) -> tuple[int, int, int]:
+    """Return of how many outputs, texts of calls, and messages with images these are."""
+    events = tuple(events)
+    outputs = sum(isinstance(event, ToolAnswered) for event in events)
+    calls = sum(len(event.short) for event in events if isinstance(event, AssistantSpoke))
+    return outputs, calls, sum(isinstance(event, UserSpoke) for event in events)
 
 
 def swept_contents_text(outputs: int, calls: int, image_messages: int) -> str:
@@ -242,17 +251,16 @@ def reasons_text(reasons: Iterable[str]) -> str:
     return next(iter(known), "")
 
 
-def divider_change_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
-    """Return what a rewrite did, for a line in the chat; of what left its state, Details says the rest."""
+def divider_change_text(
+    event: FoldMade | ObservationsPlaced | HandoverMade | Excluded, transcript: Transcript
+) -> str:
+    """Return what a rewrite that isn't a sweep did, for a line in the chat."""
     match event:
-        case SweepMade():
-            return translate(STATE_WORDS["cached"].label)
         case HandoverMade(revises=revises) if revises:
             return tr("Edited summary")
         case Excluded():
             return translate(STATE_WORDS["excluded"].label)
-        case _:
-            return translate(STATE_WORDS["handed_over"].label)
+    return summary_title(event, transcript)
 
 
 def is_by_user(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> bool:
@@ -287,6 +295,14 @@ def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
         case SweepMade() | FoldMade() | ObservationsPlaced():
             return translate(_ROOM if event.averted_handover_at else _EARLY)
     return ""
+
+
+def unusual_reason_text(
+    event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded,
+) -> str:
+    """Return why the context changed; empty if Helix kept it small, as it does by itself."""
+    reason = rewrite_reason_text(event)
+    return "" if reason in (translate(_ROOM), translate(_EARLY)) else reason
 
 
 def retaken_text(count: int) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
@@ -26,7 +26,6 @@ from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
 from helix_desktop.ui.inspector.inspector_state import (
@@ -38,7 +37,7 @@ from helix_desktop.ui.inspector.inspector_state import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.words.context_changes import swept_contents
+from helix_desktop.words.context_changes import count_contents, swept_contents
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.next_compaction import compaction_text
@@ -53,7 +52,7 @@ tr = Translator("Inspector")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
 _FIXED_KINDS = (*_TOOL_KINDS, *_OPENING_KINDS, "fields")
-_SMALL_DIFFERENCE = 0.05  # of the total: one that how a provider writes out the tools explains
+_SMALL_DIFFERENCE = 0.05  # of what shares it: one of how a provider writes out roles, calls and tools
 _END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
@@ -168,14 +167,6 @@ def _too_large_text(row: WindowRow, most: int) -> str:
     return tr("It has {tokens} tokens, and the context window has room for {room}.", tokens=whole, room=room)
 
 
-def _count_contents(entries: Iterable[WindowEntry | None]) -> tuple[int, int, int]:
-    """Return of how many outputs, inputs, and messages with images these are."""
-    events = [entry.event for entry in entries if isinstance(entry, LogItem)]
-    outputs = sum(isinstance(event, ToolAnswered) for event in events)
-    inputs = sum(len(event.short) for event in events if isinstance(event, AssistantSpoke))
-    return outputs, inputs, sum(isinstance(event, UserSpoke) for event in events)
-
-
 def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRow, ...]:
     """Return the items of a request as rows, in their order.
 
@@ -191,17 +182,32 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
 
 def _with_difference(rows: tuple[WindowRow, ...], used: int) -> tuple[WindowRow, ...]:
-    """Return the rows with what the provider counts more or less: where that is little, as of the tools."""
+    """Return the rows so that they add up to what the provider counts: it may count more or less.
+
+    A little is shared among all that have their figure here alone; much is a row.
+    """
     more = used - sum(row.tokens for row in rows)
     if not rows or not more:
         return rows
-    tools = next((row for row in rows if row.kind == "tools"), None)
-    if tools is not None and abs(more) <= _SMALL_DIFFERENCE * used and tools.tokens + more > 0:
-        why = tr("{reason}, as your provider counts them", reason=tools.why)
-        counted = replace(tools, tokens=tools.tokens + more, why=why)
-        return tuple(counted if row is tools else row for row in rows)
+    sharing = sum(row.tokens for row in rows if not row.whole)
+    if abs(more) <= _SMALL_DIFFERENCE * sharing:
+        return tuple(_as_counted(rows, more / sharing))
     why = tr("Than Helix, which counts each row: for all of them together.")
     return *rows, WindowRow(0, "provider_count", _difference_name(more), more, "fixed", why, text=why)
+
+
+def _as_counted(rows: Iterable[WindowRow], share: float) -> Iterator[WindowRow]:
+    """Return rows with so much more for each token of those that are sent whole; the sum is exact."""
+    counted = added = 0
+    for row in rows:
+        if row.whole or not row.tokens:
+            yield row
+            continue
+        counted += row.tokens
+        more = round(counted * share) - added
+        added += more
+        recalled = round(row.recalled * (1 + more / row.tokens))
+        yield replace(row, tokens=row.tokens + more, recalled=recalled)
 
 
 def _difference_name(more: int) -> str:
@@ -224,7 +230,7 @@ def with_undo(
     swept = (transcript.window.swept & before) - undone.window.swept
     if swept:
         returned = [entry for entry in undone.window.entries() if entry.seq in swept]
-        parts += swept_contents(*_count_contents(returned))
+        parts += swept_contents(*count_contents(entry.event for entry in returned))
     for block in back:
         if isinstance(block, SummaryBlock):  # of several summaries that stand as one: all that they cover
             title = summary_title(block.event, undone)

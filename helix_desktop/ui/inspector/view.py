@@ -622,9 +622,10 @@ class Inspector(Themed, QWidget):
     def _explain_acts() -> QWidget:
         """Return what stands in the context in place of what left it, behind the dots of its rows."""
         cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
-        outputs = KeyValue(tr("Cached outputs"), tr("short description stays"), cached, muted=True)
-        messages = KeyValue(tr("Compacted turns"), tr("summary stays"), compacted, muted=True)
-        return pane(column(outputs, messages, SelectableText(explain_ways_back(), 12, "muted"), gap=4))
+        large = KeyValue(tr("Large outputs"), tr("part stays"), STATE_WORDS["in_part"].color, muted=True)
+        outputs = KeyValue(tr("Cached outputs"), tr("description stays"), cached, muted=True)
+        turns = KeyValue(tr("Compacted turns"), tr("summary stays"), compacted, muted=True)
+        return pane(column(large, outputs, turns, SelectableText(explain_ways_back(), 12, "muted"), gap=4))
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")

@@ -60,9 +60,9 @@ def pane(qtbot: QtBot) -> Inspector:
 def test_the_numbers_state_their_source(pane: Inspector) -> None:
     """All of the next request is about: what came since the provider's report is by our count."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("≈ 14.6k", "By the provider's count")
-    assert pane.until.text().endswith("at 85 % they must, so answers fit.")
+    assert pane.until.text().endswith("at 85 % they must.")
     explained = [it.accessibleName() for it in pane.findChildren(KeyValue)]
-    assert "Cached outputs: short description stays" in explained
+    assert "Cached outputs: description stays" in explained
     pane.set_state(inspector_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",

@@ -376,8 +376,8 @@ class _RandomRun:
         gauge = await check_gauge_accuracy(self.rig, _factor(model) if model in self._reported else 1.0)
         await check_usage_displays(self.rig)
         system = next(item.tokens for item in self.rig.conversation.window.items() if item.kind == "system")
-        values = [row.tokens for row in inspector_rows(self.rig) if row.kind == "system"]
-        assert values == [system], "by our count, whatever was reported"
+        (value,) = (row.tokens for row in inspector_rows(self.rig) if row.kind == "system")
+        assert abs(value - system) <= system * 0.05 + 1, "by our count, with its share of a small difference"
         if len(self.rig.events(HandoverMade)) > handover_count:
             handover = self.rig.events(HandoverMade)[-1]
             assert (handover.before, handover.after) == (before, gauge.used), (

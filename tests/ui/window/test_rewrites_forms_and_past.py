@@ -208,7 +208,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert after[1].used < before[1].used
         divider = rig.rows(DividerRow)[-1]
         size = format_tokens(after[1].used)
-        assert divider.text.endswith(f" → {size} · Compacted · by you")
+        assert divider.text.endswith(f" → {size} · Compacted 6 tool calls of turn 1 · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
         question = rig.rows(UserRow)[0]

@@ -614,8 +614,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Each request sends all of this again. To save tokens, old parts leave; at {at} they must, so "
-            "answers fit.",
+            "Each request sends all this, so old parts leave to save tokens; at {at} they must.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (
@@ -651,7 +650,7 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
-    assert room.endswith("To save tokens, old parts leave; at 85 % they must, so answers fit.")
+    assert room.endswith("so old parts leave to save tokens; at 85 % they must.")
     assert "compacted turns by a summary" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."

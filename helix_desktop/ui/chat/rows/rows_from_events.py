@@ -86,12 +86,13 @@ from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_le
 from helix_desktop.words.button_labels import supported_remedies
 from helix_desktop.words.context_changes import (
     context_change_text,
+    count_contents,
     divider_change_text,
     handover_text,
     is_by_user,
-    reasons_text,
     retaken_text,
-    rewrite_reason_text,
+    swept_contents_text,
+    unusual_reason_text,
 )
 from helix_desktop.words.costs import budget_text, cost_text
 from helix_desktop.words.file_changes import changed_file_text, files_changed_text, recorded_changes_text
@@ -128,8 +129,11 @@ class _Group(msgspec.Struct, eq=False):
     seqs: list[int] = []
     text: str = ""  # in place of the sizes
     handover_seq: int = 0
-    handover: tuple[str, ...] = ()  # what it did and why: stands for other summaries
-    changes: dict[str, int] = {}  # with what each freed
+    is_refused: bool = False  # the model's summary of that handover
+    summaries: list[FoldMade | ObservationsPlaced | HandoverMade | Excluded] = []
+    """A handover stands for the others."""
+    swept: list[int] = []  # messages
+    freed: int = 0
     reasons: dict[str, None] = {}
     before: int = 0
     after: int = 0
@@ -139,14 +143,12 @@ class _Group(msgspec.Struct, eq=False):
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
         """Return the line about them; of those inside later ones (`around`) it says which to undo first."""
         change = context_change_text(self.before, self.after) if self.before else tr("Context")
-        changes = sorted(self.changes, key=lambda words: -self.changes[words])
-        if self.handover_seq:
-            others = (words for words in changes if words != self.handover[0])
-            words = (self.handover[0], *others, *self.handover[1:])
-        else:
-            words = (*changes, reasons_text(self.reasons))
-        retaken = retaken_text(self.retaken)
-        text = self.text or " · ".join(filter(None, (change, *words, retaken)))
+        titles = dict.fromkeys(divider_change_text(event, transcript) for event in self.summaries)
+        items = filter(None, map(transcript.messages.item, self.swept))
+        cached = swept_contents_text(*count_contents(item.event for item in items)) if self.swept else ""
+        refused = tr("the model's summary wasn't used") if self.is_refused else ""
+        words = (*titles, cached, next(iter(self.reasons), ""), refused, retaken_text(self.retaken))
+        text = self.text or " · ".join(filter(None, (change, *words)))
         seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
         active = tuple(
             seq
@@ -201,7 +203,6 @@ class ContextLines:
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
     ) -> DividerRow | None:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
-        change = divider_change_text(event)
         seq = recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         if not is_attached and is_by_user(event) != self._group.is_by_user:
@@ -219,16 +220,19 @@ class ContextLines:
         elif not isinstance(event, HandoverMade):
             freed = event.saved
         group.retaken += transcript.retaken.get(seq, 0)
-        reason = rewrite_reason_text(event)
         if isinstance(event, HandoverMade):
             group.handover_seq = group.handover_seq if event.revises else seq
             group.text = handover_text(event, transcript) if event.origin else ""
-            is_refused = bool(event.refused) and not recorded_writer(event.model)
-            group.handover = change, reason, tr("the model's summary wasn't used") if is_refused else ""
-        if freed:
-            group.changes[change] = group.changes.get(change, 0) + freed
-            group.reasons |= {reason: None} if reason and not is_attached else {}
-        is_large = sum(group.changes.values()) >= MIN_FREED_SHARE * self._sizes.window
+            group.is_refused = bool(event.refused) and not recorded_writer(event.model)
+            group.summaries = [event]
+        elif isinstance(event, SweepMade):
+            group.swept += event.swept if freed else ()
+        elif freed and not group.handover_seq:
+            group.summaries.append(event)
+        group.freed += freed
+        if not is_attached and (reason := unusual_reason_text(event)):
+            group.reasons[reason] = None
+        is_large = group.freed >= MIN_FREED_SHARE * self._sizes.window
         if not (group.handover_seq or group.retaken or is_large):
             return None
         if group not in self._shown:

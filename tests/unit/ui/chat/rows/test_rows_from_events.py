@@ -295,7 +295,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
     saved = sum(output.tokens - output.marker_tokens for output in outputs)
     simulator.record(SweepMade(tuple(output_seqs(simulator)[:4]), saved, SweepReason.MANUAL))
     swept = simulator.gauge().used
-    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · Cached · by you"
+    words = f"Context: {format_tokens(before)} → {format_tokens(swept)} · Cached 4 outputs · by you"
     assert _context_lines(simulator) == [words]
     simulator.send_message("Go on. " * 300)
     assert _context_lines(simulator) == [words], "what comes later changes no figure"
@@ -312,7 +312,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         for recorded in simulator.log
     ]
     sizes = f"{format_tokens(before + between - swept)} → {format_tokens(after)}"
-    words = f"Context: {sizes} · Compacted · Cached · by you"
+    words = f"Context: {sizes} · Compacted 11 tool calls of turn 1 · Cached 4 outputs · by you"
     assert _context_lines(simulator) == [words], "the sizes are of both"
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -328,10 +328,10 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
 @pytest.mark.parametrize(
     ("kinds", "reason", "words"),
     [
-        ((ToolAnswered,), SweepReason.BATCH, "Cached · to save tokens"),
-        ((AssistantSpoke,), SweepReason.BATCH, "Cached · to save tokens"),
-        ((ToolAnswered, AssistantSpoke), SweepReason.BATCH, "Cached · to save tokens"),
-        ((UserSpoke,), SweepReason.REFUSED, "Cached · provider refused the images"),
+        ((ToolAnswered,), SweepReason.BATCH, "Cached 1 output"),
+        ((ToolAnswered,), SweepReason.MANUAL, "Cached 1 output · by you"),
+        ((ToolAnswered, UserSpoke), SweepReason.BATCH, "Cached 1 output and images of 1 message"),
+        ((UserSpoke,), SweepReason.REFUSED, "Cached images of 1 message · provider refused the images"),
     ],
 )
 def test_a_line_on_the_context_says_once_what_was_cached_and_why(
@@ -356,7 +356,7 @@ def test_a_line_on_the_context_has_no_undo_of_something_else_in_its_sizes() -> N
     simulator.record(Undone(swept.seq))
     simulator.record(SweepMade((outputs[5],), 400, SweepReason.MANUAL))
     after = simulator.gauge().used
-    line = f"Context: {format_tokens(after + 800)} → {format_tokens(after)} · Cached · by you"
+    line = f"Context: {format_tokens(after + 800)} → {format_tokens(after)} · Cached 2 outputs · by you"
     assert _context_lines(simulator)[1:] == [line]
 
 
@@ -397,7 +397,7 @@ def test_an_undo_while_the_model_answers_leaves_the_sizes_of_later_rewrites_true
     before = simulator.gauge().used
     simulator.record(SweepMade(tuple(output_seqs(simulator)[4:8]), sum(saved[4:8]), SweepReason.MANUAL))
     sizes = f"{format_tokens(before)} → {format_tokens(simulator.gauge().used)}"
-    words = f"Context: {sizes} · Cached · by you"
+    words = f"Context: {sizes} · Cached 4 outputs · by you"
     assert _context_lines(simulator)[-1] == words
 
 
@@ -427,7 +427,7 @@ def test_a_line_counts_what_the_user_had_brought_back() -> None:
     simulator.record(Undone(swept.seq))
     simulator.step("Next.", 0, usage_ratio=1.0)
     simulator.record(SweepMade(seqs, 15, SweepReason.OVERFLOW))
-    words = "Cached · to make room · with 2 messages that you had restored"
+    words = "Cached 3 outputs · with 2 messages that you had restored"
     assert [line for line in _context_lines(simulator) if line.endswith(words)]
     *_, last = rewrite_lines(simulator.log)
     assert last.endswith(" · with 2 messages that you had restored")
@@ -731,7 +731,7 @@ def test_two_changes_between_which_nothing_is_seen_are_one_line_and_one_card(wor
     assert len(_context_lines(simulator)[earlier:]) == lines == _count_changes(simulator, first)
     if not words:
         size_after = format_tokens(simulator.gauge().used)
-        assert _context_lines(simulator)[-1] == f"{size_before} → {size_after} · Cached · to make room"
+        assert _context_lines(simulator)[-1] == f"{size_before} → {size_after} · Cached 6 outputs"
     new = [row for row in rows_from_log(simulator.log)[1] if row.key.seq > first]
     rows = [type(row) for row in new if not isinstance(row, AssistantRow)]
     assert rows == [*[DividerRow] * lines, ToolRow]
@@ -754,8 +754,8 @@ def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
     simulator.record(SweepMade((first,), 5_000, SweepReason.MANUAL))
     simulator.record(SweepMade(tuple(others), 9_000, SweepReason.BATCH))
     mine, own = _context_lines(simulator)[-2:]
-    assert mine.endswith("Cached · by you")
-    assert own.endswith("Cached · to save tokens")
+    assert mine.endswith("Cached 1 output · by you")
+    assert own.endswith("Cached 4 outputs")
     steps = read_steps(simulator.log)
     cards = merge_changes(build_cards(simulator.log, simulator.transcript), steps)
     assert [len(card.event.swept) for card in cards if isinstance(card, SweepCard)][:2] == [4, 1]
