@@ -37,7 +37,7 @@ def explain_acts() -> str:
 
 
 def explain_ways_back() -> str:
-    return tr("The agent can recall both; their rows below have Undo.")
+    return tr("The agent can recall them; their rows have Undo.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
@@ -53,7 +53,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
         case "room":
             if policy.fold_after_steps or policy.observe_at:
                 return tr(
-                    "Each request sends all this, so old parts leave to save tokens; at {share} they must.",
+                    "Every request sends this, so old parts leave to save tokens; at {share} they must.",
                     share=share,
                 )
             room = _distance_text(gauge.trigger)

@@ -81,6 +81,7 @@ Attempt: TypeAlias = Literal["handover", "observations"]
 Retry: TypeAlias = Literal["handover", "observations", "turn"]
 _MAX_CONTENTS = 24
 _NAME_CHARS = 60
+_LAST_MINUTE_MS = 59 * 60_000  # how long ago times are written the longest
 _AT_ONCE = 3_000  # characters of a text that stand whole in a card; the rest of a longer one is asked for
 
 
@@ -232,8 +233,13 @@ def _show_links(seq: int, title: str, look: CardLook) -> list[Button]:
     return [link("show", ShowEvent(seq), tr("Show", "button: show this in the chat"), label=label)]
 
 
-def time_text(at_ms: int, look: CardLook) -> Text:
-    return Text(format_relative_time(at_ms, look.now_ms, with_time=True), 12, "faint")
+def time_text(at_ms: int, look: CardLook) -> Frame:
+    """Return when it was, as wide as it is in an hour: no title wraps under the mouse as time passes."""
+    words, last = (
+        Text(format_relative_time(each, look.now_ms, with_time=True), 12, "faint")
+        for each in (at_ms, look.now_ms - _LAST_MINUTE_MS)
+    )
+    return Frame(words, wide=max(words.width(), last.width()))
 
 
 def inside_pill(name: str) -> Pill:

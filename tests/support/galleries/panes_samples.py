@@ -539,6 +539,6 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
-        "Each request sends all this, so old parts leave to save tokens; at 85 % they must.",
+        "Every request sends this, so old parts leave to save tokens; at 85 % they must.",
         provider_cache=PROVIDER_CACHE,
     )  # fmt: skip

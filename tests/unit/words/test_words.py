@@ -614,7 +614,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
         ),
         (
             CompactionOutlook("room"),
-            "Each request sends all this, so old parts leave to save tokens; at {at} they must.",
+            "Every request sends this, so old parts leave to save tokens; at {at} they must.",
         ),
         (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
         (

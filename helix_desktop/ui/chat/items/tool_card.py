@@ -76,7 +76,7 @@ from helix_desktop.ui.kit.boxes import (
     face,
     push_button,
 )
-from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession
+from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession, Recall
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.model_names import slow_model_text
@@ -171,6 +171,10 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
             action, icon = ChooseForm(row.answer_seq, "full"), "undo-2"
             label = dotted((translate(STATE_WORDS["cached"].verb), format_token_count(row.tokens)))
         button = push_button(f"form:{action.form}", action, label, icon, high=28)
+        parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
+    elif row.digest and _BADGE_WORDS.get(row.badge) is STATE_WORDS["folded"]:
+        label = tr("Recall into your message")
+        button = push_button("recall", Recall(row.digest), label, "corner-down-left", high=28)
         parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
     sections = _section_contents(row)
     for number, (title, ends) in enumerate(sections, 1):

@@ -230,7 +230,7 @@ def test_the_card_names_who_chose_a_form_and_the_prompt(view: ChatView) -> None:
     assert "Cost of choosing: 1.2k tokens · 800 ms · fast." in words(view)
 
 
-def test_a_cached_output_comes_back_from_its_opened_card(view: ChatView) -> None:
+def test_an_output_that_left_comes_back_from_its_opened_card(view: ChatView) -> None:
     cached = with_answer(replace(CARD, badge="cached"), tokens=6_200 - FRAMING_TOKENS)
     view.chat_viewport.model.reset([cached])
     press(view, "open:card")
@@ -239,6 +239,11 @@ def test_a_cached_output_comes_back_from_its_opened_card(view: ChatView) -> None
     assert (area.label, area.action) == ("Undo caching · 6.2k tokens", ChooseForm(7, "full"))
     view.chat_viewport.model.replace(row_key("t"), replace(cached, badge="in_window"))
     assert laid_out_card(view).hit_area("form:full") is None
+    assert laid_out_card(view).hit_area("recall") is None
+    view.chat_viewport.model.replace(row_key("t"), replace(cached, badge="handed_over"))
+    area = laid_out_card(view).hit_area("recall")
+    assert area is not None, "what was compacted comes into the message"
+    assert (area.label, area.action) == ("Recall into your message", Recall(cached.digest))
 
 
 def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: ChatView) -> None:
