@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import ceil
 from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
@@ -239,7 +240,7 @@ def time_text(at_ms: int, look: CardLook) -> Frame:
         Text(format_relative_time(each, look.now_ms, with_time=True), 12, "faint")
         for each in (at_ms, look.now_ms - _LAST_MINUTE_MS)
     )
-    return Frame(words, wide=max(words.width(), last.width()))
+    return Frame(words, (max(0, ceil(last.width() - words.width())), 0, 0, 0))
 
 
 def inside_pill(name: str) -> Pill:
