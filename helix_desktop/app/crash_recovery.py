@@ -87,15 +87,16 @@ _MAX_LINES = 400
 _STAMP = "%Y-%m-%d %H:%M:%S"
 
 
-def crash_report(logs: Path, run: LastRun, home: Path) -> str:
-    """Return the stacks and log lines of a run. Blocks: reads files."""
+def crash_report(logs: Path, run: LastRun, next_start_ms: int, home: Path) -> str:
+    """Return the stacks and log lines of a run, up to the start of the one after it. Blocks: reads files."""
     started = datetime.fromtimestamp(run.started / _MS)
     head = (
         f"Helix Desktop {__version__}, Python {platform.python_version()}, {platform.platform()}",
         f"Started {started:{_STAMP}}, did not close properly.",
     )
     stacks = _tail(logs / STACKS_FILE, run.stacks).strip()
-    lines = _lines_since(_tail(logs / LOG_FILE, 0).splitlines(), f"{started:{_STAMP}}")
+    log_text = _tail(logs / f"{LOG_FILE}.1", 0) + _tail(logs / LOG_FILE, 0)
+    lines = _lines_between(log_text.splitlines(), run.started, next_start_ms)
     parts = (
         "\n".join(head),
         f"Crash stacks\n{stacks or 'None. The process was ended from outside, or the system went down.'}",
@@ -112,12 +113,15 @@ def _tail(path: Path, start: int) -> str:
     return data[start if start <= len(data) else 0 :].decode("utf-8", "replace")
 
 
-def _lines_since(lines: list[str], stamp: str) -> list[str]:
-    """Return the lines from the first one on with this timestamp or a later one."""
-    for number, line in enumerate(lines):
-        if line[:4].isdigit() and line[: len(stamp)] >= stamp:
-            return lines[number:]
-    return []
+def _lines_between(lines: list[str], start_ms: int, end_ms: int) -> list[str]:
+    return lines[_first_line_since(start_ms, lines) : _first_line_since(end_ms, lines)]
+
+
+def _first_line_since(at_ms: int, lines: list[str]) -> int:
+    """Return the place of the first line with this timestamp or a later one; the end if there is none."""
+    stamp = f"{datetime.fromtimestamp(at_ms // _MS):{_STAMP}},{at_ms % _MS:03}"
+    places = (at for at, line in enumerate(lines) if line[:4].isdigit() and line[: len(stamp)] >= stamp)
+    return next(places, len(lines))
 
 
 _MAX_SESSIONS = 200  # of a workspace, the newest ones

@@ -152,12 +152,13 @@ def run(app: QApplication, frame: WindowFrame, launch: Launch) -> int:
     instance.claim()
     marker = RunMarker(launch.marker_path)
     crashed = marker.crashed_run()
+    start_ms = wall_clock_ms()  # before the first line of its log
     stacks = open_window_logs(data_dir.logs_dir)
-    marker.start(wall_clock_ms(), stacks.tell())
+    marker.start(start_ms, stacks.tell())
     try:
         with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
             relaunch_args = runner.run(
-                _run_window(app, create_window_context(frame), launch, instance, marker, crashed)
+                _run_window(app, create_window_context(frame), launch, instance, marker, crashed, start_ms)
             )
     finally:
         close_window_logs(stacks)
@@ -175,6 +176,7 @@ async def _run_window(
     instance: SingleInstance,
     marker: RunMarker,
     crashed_run: LastRun | None,
+    start_ms: int,
 ) -> tuple[str, ...]:
     """Run until the window is closed; return the arguments to relaunch with, if any."""
     data_dir, relaunch_args = launch.data_dir, list[str]()
@@ -206,7 +208,6 @@ async def _run_window(
     follow(controllers)
     windows.created.connect(follow)
 
-    start_ms = wall_clock_ms()
     targets = StartTargets(windows, last_windows)
     first_task = targets.open_first(launch, instance)
     if crashed_run is not None:
@@ -342,7 +343,7 @@ async def _report_crash(
     recovery = await find_unfinished(services, crashed_run, started_at_ms)
 
     def read_log() -> str:
-        return crash_report(logs_dir, crashed_run, Path.home())
+        return crash_report(logs_dir, crashed_run, started_at_ms, Path.home())
 
     report_crash(window_context.window, window_context.actions, read_log, logs_dir, recovery)
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -193,20 +194,28 @@ def test_a_marker_of_an_older_version_or_cut_off_is_a_crash_too(tmp_path: Path) 
 
 
 def test_the_report_contains_only_its_own_run(tmp_path: Path) -> None:
-    (tmp_path / "crash.log").write_text("older stack\nFatal: newer stack\n", encoding="utf-8")
-    (tmp_path / "helix-desktop.log").write_text(
-        "2023-01-01 10:00:00,000 ERROR x: long ago\n2999-01-01 10:00:00,000 ERROR x: just now\nTraceback\n",
+    """Its newest lines last, those of the present run not, and also what the log has rotated since."""
+    (tmp_path / STACKS_FILE).write_text("older stack\nFatal: newer stack\n", encoding="utf-8")
+    (tmp_path / f"{LOG_FILE}.1").write_text(
+        log_line(DAY - 1, "long ago") + log_line(DAY, "first") + "Traceback\n", encoding="utf-8"
+    )
+    ended = DAY + 240_500
+    (tmp_path / LOG_FILE).write_text(
+        log_line(ended - 1, "last") + "End of it\n" + log_line(ended, "this run") + "Of this\n",
         encoding="utf-8",
     )
-    report = crash_report(tmp_path, LastRun(DAY, stacks=len("older stack\n")), HOME)
-    assert "newer stack" in report
-    assert "just now\nTraceback" in report
-    assert "older stack" not in report
-    assert "long ago" not in report
+    report = crash_report(tmp_path, LastRun(DAY, stacks=len("older stack\n")), ended, HOME)
+    lines = log_line(DAY, "first") + "Traceback\n" + log_line(ended - 1, "last") + "End of it"
+    assert report.endswith(f"Crash stacks\nFatal: newer stack\n\nLog\n{lines}")
+
+
+def log_line(at_ms: int, message: str) -> str:
+    return f"{datetime.fromtimestamp(at_ms // 1_000)},{at_ms % 1_000:03} ERROR x: {message}\n"
 
 
 def test_the_report_of_a_killed_run_says_that_there_is_no_log(tmp_path: Path) -> None:
-    report = crash_report(tmp_path, LastRun(DAY), HOME)
+    (tmp_path / LOG_FILE).write_text(log_line(DAY + 5_000, "this run"), encoding="utf-8")
+    report = crash_report(tmp_path, LastRun(DAY), DAY + 5_000, HOME)
     assert "ended from outside" in report
     assert "No warnings or errors" in report
 
