@@ -20,7 +20,7 @@ _CAUSES: dict[MissKind, TranslatableText] = {
     "effort": text("The reasoning effort changed."),
     "notes": text("The text of summaries changed."),
     "small": text("The request before was below the provider's minimum size."),
-    "unexplained": text("The provider read less than before although nothing changed."),
+    "unexplained": text("The provider read less than it had stored although nothing changed."),
     "sweep": text("Outputs were cached."),
     "fold": text("Older messages were compacted."),
     "observations": text("Older messages were compacted."),

@@ -255,7 +255,7 @@ class MissCause(msgspec.Struct, frozen=True):
 class RequestCacheUse(msgspec.Struct, frozen=True):
     """One request, by the event of its answer: its tokens as reported, and those expected to be read.
 
-    `causes` say why they were not; empty where they were.
+    `causes` say why they were not; empty where they were, and where nothing is known to have been stored.
     """
 
     seq: int
@@ -274,7 +274,14 @@ def newest_cache_uses(
         if len(uses) == count:
             break
         uses.append(_cache_use(previous, rewrites, answer, default_lifetime_s))
-    return uses
+    if any(use.usage.cached or use.usage.cache_writes for use in uses):
+        return uses
+    return [msgspec.structs.replace(use, causes=_without_losses(use.causes)) for use in uses]
+
+
+def _without_losses(causes: tuple[MissCause, ...]) -> tuple[MissCause, ...]:
+    """Return the reasons that hold where the provider has no cache either."""
+    return tuple(cause for cause in causes if cause.kind in ("first", "unreported", "small"))
 
 
 def _steps_backwards(
@@ -330,7 +337,11 @@ def _causes(
     changed = [*_changed_layers(before.layers, response.layers, bool(rewrites))]
     changed += [MissCause("effort")] if before.effort != response.effort else []
     changed += map(MissCause, dict.fromkeys(_REWRITES[type(rewrite.event)] for rewrite in rewrites))
-    return tuple(changed) or (MissCause("small" if _is_small(before.usage) else "unexplained"),)
+    if not changed and _is_small(before.usage):
+        return (MissCause("small"),)
+    had = before.usage.cached + before.usage.cache_writes
+    is_loss = response.usage.cached < had * (1 - _TOLERANCE)
+    return tuple(changed) or ((MissCause("unexplained"),) if is_loss else ())
 
 
 def _causes_of_all(

@@ -515,7 +515,7 @@ PROVIDER_CACHE = ProviderCacheState(
             "14:23 · 0 read · 21.3k written · 80 new",
             "7 min since the request before; the discount lasts 5 min.",
         ),
-        ("14:20 · 0 read · 20.8k new", "The provider read less than before although nothing changed."),
+        ("14:20 · 0 read · 20.8k new", "The provider read less than it had stored although nothing changed."),
         ("14:17 · 20.1k read · 510 new", ""),
     ),
     has_hits=False,

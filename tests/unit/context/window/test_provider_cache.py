@@ -201,10 +201,11 @@ def reply(used: Usage | None, **fields: object) -> AssistantSpoke:
 def causes(*events: Event, gap_ms: int = MINUTE) -> tuple[MissCause, ...]:
     """Return why the newest request of a log with these events, so far apart, missed the cache."""
     log = [RecordedEvent(seq, seq * gap_ms, event) for seq, event in enumerate(events, 1)]
-    return newest_cache_uses(log, 1)[0].causes
+    return newest_cache_uses(log, 9)[0].causes
 
 
-BEFORE = reply(usage(20_000))
+BEFORE = reply(usage(20_000, 12_000))
+UNSTORED = reply(usage(20_000))
 
 
 @for_each(
@@ -213,6 +214,11 @@ BEFORE = reply(usage(20_000))
         ([BEFORE], [MissCause("first")]),
         ([BEFORE, reply(usage(21_000, 19_968))], []),
         ([BEFORE, reply(usage(21_000))], [MissCause("unexplained")]),
+        ([BEFORE, reply(usage(21_000, 12_000))], []),  # as much as before
+        ([BEFORE, UNSTORED, reply(usage(21_000))], []),
+        ([UNSTORED, reply(usage(21_000))], []),
+        ([UNSTORED, SWEEP, reply(usage(16_000), model="vendor/n", effort="high")], []),
+        ([UNSTORED, SWEEP, reply(usage(16_000, 4_000))], [MissCause("sweep")]),
         ([BEFORE, reply(Usage(21_000, 10))], [MissCause("unreported")]),
         ([BEFORE, reply(usage(21_000), model="vendor/n")], [MissCause("model", previous_model="vendor/m")]),
         ([BEFORE, reply(usage(21_000), effort="high")], [MissCause("effort")]),
@@ -239,7 +245,8 @@ def test_a_wait_beyond_the_lifetime_is_the_reason() -> None:
     """From the start of a call to the start of the next; an hour where an hour was asked for."""
     idle = MissCause("idle", waited_s=420, lifetime_s=300)
     assert causes(BEFORE, reply(usage(21_000)), gap_ms=7 * MINUTE) == (idle,)
-    for_an_hour = reply(usage(20_000), cache_lifetime_s=3_600)
+    assert causes(UNSTORED, reply(usage(21_000)), gap_ms=7 * MINUTE) == ()
+    for_an_hour = reply(usage(20_000, 12_000), cache_lifetime_s=3_600)
     assert causes(for_an_hour, reply(usage(21_000)), gap_ms=7 * MINUTE) == (MissCause("unexplained"),)
     gone = (MissCause("idle", waited_s=4_200, lifetime_s=3_600),)
     assert causes(for_an_hour, reply(usage(21_000)), gap_ms=70 * MINUTE) == gone
