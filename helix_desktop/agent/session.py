@@ -148,13 +148,15 @@ class IntakeProgress(msgspec.Struct, frozen=True):
 class ObservationProgress(msgspec.Struct, frozen=True):
     """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress.
 
-    `turns` are those of the messages that they are about.
+    `turns` are those of the messages that they are about. `is_early`: nothing waits for them, and nobody
+    asked for them.
     """
 
     phase: Phase
     text: str = ""
     estimate: CostEstimate | None = None
     turns: OptionalText = ""
+    is_early: bool = False
 
 
 class SpendRequestsChanged(msgspec.Struct, frozen=True):

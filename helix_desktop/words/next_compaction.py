@@ -37,7 +37,7 @@ def explain_acts() -> str:
 
 
 def explain_ways_back() -> str:
-    return tr("The agent can recall them; their rows have Undo.")
+    return tr("The agent can recall them; rows have Undo.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:

@@ -197,7 +197,7 @@ class Observations(BackgroundJob):
         turns: OptionalText = ""
         if being_read is not None:
             turns = compacted_turns(self._session.transcript, being_read.after, being_read.upto)
-        self._session.publish(ObservationProgress(phase, text, approved, turns))
+        self._session.publish(ObservationProgress(phase, text, approved, turns, not self._is_manual))
 
     def _read_input(self, event_range: EventRange) -> ObservationSource:
         transcript = self._session.transcript

@@ -207,7 +207,7 @@ def _draw_lines(pen: Pen, color: str, width: int, *lines: QLineF) -> None:
 class KeyValue(Themed, QWidget):
     """A name, its value at the other end, and before both a dot in the color of a token, if there is one.
 
-    A value in `muted` words is no figure to look for.
+    A value in `muted` words is no figure to look for; its line stands below others with a dot.
     """
 
     def __init__(self, name: str = "", value: str = "", dot: str = "", *, muted: bool = False) -> None:
@@ -217,7 +217,9 @@ class KeyValue(Themed, QWidget):
         self._value = TextLine(value, 12, role="muted") if muted else TextLine(value, 12, 500, role="text")
         self._value.align = Qt.AlignmentFlag.AlignRight
         self._value.is_fixed_width = not muted
-        self.setLayout(row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot else 0, 0, 0, 0)))
+        self.setLayout(
+            row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot or muted else 0, 0, 0, 0))
+        )
         self.set_value(name, value)
 
     def make_accessible(self) -> QAccessibleWidget:
@@ -622,7 +624,7 @@ class Inspector(Themed, QWidget):
     def _explain_acts() -> QWidget:
         """Return what stands in the context in place of what left it, behind the dots of its rows."""
         cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
-        large = KeyValue(tr("Large outputs"), tr("part stays"), STATE_WORDS["in_part"].color, muted=True)
+        large = KeyValue(tr("Large outputs"), tr("part stays"), muted=True)
         outputs = KeyValue(tr("Cached outputs"), tr("description stays"), cached, muted=True)
         turns = KeyValue(tr("Compacted turns"), tr("summary stays"), compacted, muted=True)
         return pane(column(large, outputs, turns, SelectableText(explain_ways_back(), 12, "muted"), gap=4))

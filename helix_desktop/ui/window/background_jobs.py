@@ -111,7 +111,8 @@ class BackgroundJobs:
         }
         rows = []
         for what, progress in self._compactions.items():
-            if progress.phase != "idle":
+            is_early = isinstance(progress, ObservationProgress) and progress.is_early
+            if progress.phase != "idle" and not is_early:  # it has a card in the timeline
                 words = " · ".join(filter(None, (running_text(progress), _estimate_of(progress))))
                 why = tr("A model summarizes older messages for a compaction. Stop changes nothing.")
                 stop_it = JobAction("stop", stops[what], why)
