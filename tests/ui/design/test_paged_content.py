@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtGui import QColor
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer, PagedText
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, WRAP_CHARACTERS, PagedContent
+from tests.support.window.looks import ShowLook
 
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
 
@@ -95,6 +98,21 @@ def test_a_hit_behind_an_emoji_is_marked_whole(qtbot: QtBot) -> None:
     text.show_match(matches[0], matches)
     (mark,) = text.extraSelections()
     assert mark.cursor.selectedText() == "a 😀 word"
+
+
+def test_marked_matches_take_the_colors_of_another_theme(qtbot: QtBot, show_look: ShowLook) -> None:
+    text, content = PagedText(), PagedContent(b"one word\nanother word")
+    qtbot.addWidget(text)
+    text.show_content(content)
+    matches = [match for match in content.search("word") if match is not None]
+    text.show_match(matches[0], matches)
+    for theme in (LIGHT, DARK, LIGHT):
+        show_look(theme)
+        grounds = [mark.format.background().color() for mark in text.extraSelections()]
+        assert grounds == [QColor(theme.seg_output), QColor(theme.warn_soft)]
+    text.clear_matches()
+    show_look(DARK)
+    assert text.extraSelections() == []
 
 
 def test_a_header_above_numbered_lines_has_no_number_of_its_own() -> None:

@@ -240,6 +240,8 @@ class PagedText(Themed, QPlainTextEdit):
         self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self.content, self.page_index, self._name = _EMPTY, 0, ""  # pages are counted from 0
         self._rows: list[PageRow] = []
+        self._matches: list[Match] = []  # marked on the page
+        self._current_match: Match | None = None
         self._wraps_lines = False
         self._gutter = _Gutter(self)
         FocusRing(self)  # the caret alone is easily missed
@@ -276,7 +278,7 @@ class PagedText(Themed, QPlainTextEdit):
         self.page_index = max(0, min(index, self.content.page_count - 1))
         self._rows = self.content.page(self.page_index)
         self.setPlainText("\n".join(row.text for row in self._rows))
-        self.setExtraSelections([])
+        self.clear_matches()
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
         self._place_gutter()
         self.verticalScrollBar().setValue(0)
@@ -288,9 +290,9 @@ class PagedText(Themed, QPlainTextEdit):
         if self.page_of(match) != self.page_index:
             self.show_page(self.page_of(match))
         first = self.page_index * PAGE_LINES
-        here = [other for other in others if first <= other.row < first + len(self._rows)]
-        marks = [self._highlight_selection(other, other == match) for other in here]
-        self.setExtraSelections(marks)
+        self._matches = [other for other in others if first <= other.row < first + len(self._rows)]
+        self._current_match = match
+        self._mark_matches()
         cursor = self._cursor(match)
         cursor.clearSelection()
         self.setTextCursor(cursor)
@@ -300,7 +302,8 @@ class PagedText(Themed, QPlainTextEdit):
         return match.row // PAGE_LINES
 
     def clear_matches(self) -> None:
-        self.setExtraSelections([])
+        self._matches = []
+        self._mark_matches()
 
     def selected_lines(self) -> tuple[int, int]:
         """Return the first and last selected line, from 1; 0, 0 without a selection, and of hexadecimal."""
@@ -322,6 +325,7 @@ class PagedText(Themed, QPlainTextEdit):
         self.setViewportMargins(self.gutter_width(), 0, 0, 0)
         self._gutter.update()
         self._highlight()
+        self._mark_matches()
 
     def gutter_width(self) -> int:
         digits = max(3, len(str(max((row.line_number or 0 for row in self._rows), default=0))))
@@ -373,7 +377,11 @@ class PagedText(Themed, QPlainTextEdit):
         cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
         return cursor
 
-    def _highlight_selection(self, match: Match, is_current: bool) -> QTextEdit.ExtraSelection:
+    def _mark_matches(self) -> None:
+        self.setExtraSelections([self._mark(match) for match in self._matches])
+
+    def _mark(self, match: Match) -> QTextEdit.ExtraSelection:
+        is_current = match == self._current_match
         mark = QTextEdit.ExtraSelection()
         mark.cursor = self._cursor(match)
         mark.format.setBackground(QColor(self._theme.seg_output if is_current else self._theme.warn_soft))
