@@ -153,8 +153,7 @@ def _turn_of(entry: WindowEntry, transcript: Transcript) -> int:
     if isinstance(entry, SummaryBlock) and not getattr(entry.event, "kept", 0):
         first, last, is_part = turn_range(transcript, entry.after, entry.upto)
         return first if first == last and is_part else 0
-    message = entry.item if isinstance(entry, PinnedCopy) else entry
-    return message.turn if isinstance(message, LogItem) else 0
+    return entry.turn if isinstance(entry, LogItem) else 0
 
 
 def _question(turn: int, transcript: Transcript) -> tuple[int, str]:

@@ -196,8 +196,8 @@ class WindowRow(WindowItem, frozen=True):
 
     @property
     def is_outdated(self) -> bool:
-        """Return True if it is sent, shows a file that has changed since, and is not pinned."""
-        return self.changed_since > 0 and self.state not in ("cached", "repeated", "excluded", "pinned")
+        """Return True if it is sent, and shows a file that has changed since."""
+        return self.changed_since > 0 and self.state not in ("cached", "repeated", "excluded")
 
     @property
     def shown_states(self) -> list[str]:

@@ -555,7 +555,6 @@ class FormCard(TimelineCard, frozen=True):
     def draw(self, look: CardLook) -> tuple[Box, str]:
         icon = Icon("circle-alert", "warn") if self.has_failed else Icon("replace")
         end: list[Box] = [Pill(tr("Changed by you"))] if self.is_changed else []
-        end += [inside_pill(self.inside)] if self.inside else []
         end += [time_text(self.at_ms, look), *_show_links(self.seq, self.title, look)]
         is_open = look.is_open("details")
         if is_open and not (self.inside or look.is_later):

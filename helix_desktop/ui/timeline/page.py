@@ -41,7 +41,13 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.timeline.card_list import CardList, HostedRow, Row, fold_rewrites
 from helix_desktop.ui.timeline.cards import CardFilter, FormCard, RunningCard, TimelineCard, TimelineRow
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
-from helix_desktop.ui.timeline.summary_cards import Continuation, ContinuedRow, HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import (
+    Continuation,
+    ContinuedRow,
+    HandoverCard,
+    ObservationsCard,
+    PlacedCard,
+)
 from helix_desktop.ui.timeline.usage_chart import UsageChart
 from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
 from helix_desktop.words.next_compaction import explain_acts
@@ -132,7 +138,9 @@ class TimelineFilterBar(HostedRow):
 def _is_change(card: TimelineCard) -> bool:
     """Return False of what changed no request: it is shown among others of its kind, not among all."""
     match card:
-        case HandoverCard(is_checkpoint=True) | FormCard(form="full", has_failed=False, is_changed=False):
+        case HandoverCard(is_checkpoint=True) | ObservationsCard():
+            return False
+        case FormCard(form="full", has_failed=False, is_changed=False):
             return False
     return True
 

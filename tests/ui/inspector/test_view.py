@@ -251,7 +251,7 @@ def test_a_row_says_only_what_is_unusual() -> None:
 
 
 def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: Inspector) -> None:
-    """A cached or pinned row was outdated for those who hear it only."""
+    """A cached row was outdated for those who hear it only; a pinned one for nobody."""
     states: tuple[WindowItemState, ...] = ("full", "preview", "cached", "repeated", "excluded", "pinned")
     rows = [
         WindowRow(seq, "output", "read_file a.py", 40, state, "", tool="read_file", changed_since=12)
@@ -263,7 +263,7 @@ def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: I
     assert ["Older version" in words.split(" · ") for words in spoken_texts] == [
         "Older version" in row.shown_states for row in pane.requests.rows
     ]
-    assert sum("Older version" in words for words in spoken_texts) == 2
+    assert sum("Older version" in words for words in spoken_texts) == 3
     assert "This is what it was then." in rows[0].tooltip
 
 

@@ -326,6 +326,7 @@ def test_a_long_note_is_shown_in_part_until_all_of_it_is_asked_for(pane: Timelin
 def test_observations_show_facts_by_day_with_sources(pane: Timeline) -> None:
     """Dates as in the window, sources as chips, quotes verbatim, the ledger."""
     pane.set_state(long_timeline_state())
+    pane.filter_bar.choose("compacted")
     assert any(text.startswith("Summary text") for text in words(pane, 498))
     press(pane, 498, "fold:details")
     said = words(pane, 498)
@@ -473,6 +474,7 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
     card_5 = handover_card(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", edited=True)
     card_9 = observations_card(9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
     pane.set_state(TimelineState((card_9, card_5), usage_points(), 24_000))
+    pane.filter_bar.choose("compacted")
     press(pane, 5, "fold:details")
     assert pills(pane, 5)["gpt-oss:20b · 3 calls"] == "Prompt version: handover 2"
     assert "Edited by you" in pills(pane, 5)
@@ -483,12 +485,15 @@ def test_the_author_pill_states_calls_and_prompt(pane: Timeline) -> None:
 
 def test_all_that_can_be_pressed_has_a_name_of_its_own(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
-    unfold_all(pane)
+    pane.filter_bar.choose("compacted")
     press(pane, 498, "fold:details")
-    for seq in shown_seqs(pane):
-        assert card(pane, seq).accessible_name
-        assert len(set(names(pane, seq))) == len(names(pane, seq)), seq
-        assert all(area.label.strip() for area in card(pane, seq).hit_areas), seq
+    for group in ("compacted", None):
+        pane.filter_bar.choose(group)
+        unfold_all(pane)
+        for seq in shown_seqs(pane):
+            assert card(pane, seq).accessible_name
+            assert len(set(names(pane, seq))) == len(names(pane, seq)), seq
+            assert all(area.label.strip() for area in card(pane, seq).hit_areas), seq
     assert any(words.endswith(" first") for words in pills(pane, 464))
     assert not has(pane, 464, "undo"), "the later one is undone first"
 

@@ -457,18 +457,18 @@ class ChatView(RowListView):
         self.chat_viewport.relayout_in_place(index)
         if isinstance(row, ToolRow) and section == "changes" and row.changes and row.changed_files is None:
             self.perform(ReadContent(row.key, "changes"))
-        if isinstance(row, ApprovalRow) and section == "detail" and items.is_open(row.key, section):
-            self._keep_answers_in_sight(index)
+        if isinstance(row, ApprovalRow) and items.is_open(row.key, section):
+            self._keep_answers_in_sight(index, section)
 
-    def _keep_answers_in_sight(self, index: int) -> None:
-        """Show all of an opened card, with its answers; one without room for both in a window that has it."""
+    def _keep_answers_in_sight(self, index: int, section: RowSection) -> None:
+        """Show all of an opened card, with its answers; details without room for both in a window."""
         item = self.chat_viewport.item(index)
         if item.height <= self.viewport().height():
             whole = QRectF(0, 0, item.width, item.height)
             self.chat_viewport.ensure_visible(index, HitArea("", None, "", whole))
-            return
-        self._toggle(index, "detail")
-        self._open_in_window(index)
+        elif section == "detail":
+            self._toggle(index, section)
+            self._open_in_window(index)
 
     def _read_contents(self) -> None:
         """Have read what rows in sight show from the cache: excerpts, originals of open cards, images."""

@@ -9,7 +9,7 @@ from PySide6.QtGui import QFontMetricsF
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.diff import MAX_TEXT_BYTES
-from helix_desktop.domain.tools import EditedFile
+from helix_desktop.domain.tools import EditedFile, PermissionRule
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.files.edit import diff_to_approve
 from helix_desktop.ui.chat.actions import Decide
@@ -134,6 +134,23 @@ def test_an_edit_of_several_files_names_each_above_the_lines(view: ChatView) -> 
     view.chat_viewport.model.reset([_edit("c", _write(None, b"x\n" * 70), _EDIT)])
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
     assert texts[1] == "c.txt · new file · +70 \N{MINUS SIGN}0\nsrc/a.py · +2 \N{MINUS SIGN}2"
+
+
+def test_what_more_offers_comes_into_sight_with_its_card(view: ChatView) -> None:
+    """It unfolded below the message field, as if nothing had happened."""
+    view.resize(800, 500)
+    rule = PermissionRule("run_command", "make")
+    row = approval_row("c", "run_command", "Do it", "make", "command", suggested_rules=(rule,))
+    viewport = view.chat_viewport
+    viewport.model.reset(questions_and_answers(5))
+    viewport.model.put(row)
+    viewport.show_ask(len(viewport.model) - 1)
+    click_area(view, row.key, "open:more")
+    widget = row_widget(view, "c")
+    assert widget.item is not None
+    area = widget.item.hit_area("menu:rules")
+    assert area is not None
+    assert widget.y() + area.rect.bottom() < view.viewport().height()
 
 
 @pytest.mark.parametrize("size", [(640, 470), (1100, 720)])
