@@ -357,10 +357,6 @@ class RequestReader(QWidget):
         parts = (head, self._note, links, self._changed, self._request_head, self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=5))
 
-    @property
-    def is_request(self) -> bool:
-        return self._texts is not None
-
     def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
         """Show a text; of a row of the next request with what brings back all of it, or caches it again."""
         self._change = None
@@ -441,8 +437,6 @@ class RequestReader(QWidget):
 
 
 class Inspector(Themed, QWidget):
-    request_shown = Signal(bool)  # a whole request lies over the overview now, or no longer
-
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state: InspectorState | None = None
@@ -458,7 +452,6 @@ class Inspector(Themed, QWidget):
             self._stack.addWidget(part)
         self._lazy_reader = LazyPage(RequestReader)
         self._lazy_reader.when_built(self._add_reader)
-        self._stack.currentChanged.connect(lambda _: self.request_shown.emit(self._is_reading_request))
         self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
         self.empty.button_clicked.connect(lambda: perform(self, FocusComposer()))
         self._stack.setCurrentWidget(self._unknown)
@@ -537,10 +530,6 @@ class Inspector(Themed, QWidget):
     @property
     def _is_reading(self) -> bool:
         return self._stack.currentWidget() is self._lazy_reader.find()
-
-    @property
-    def _is_reading_request(self) -> bool:
-        return self._is_reading and self.reader.is_request
 
     def close_page(self) -> None:
         """Leave a text without the keyboard, and close what is open: their session goes off the screen."""

@@ -212,8 +212,6 @@ class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or 
     direction: int
 class ShowPage(Intent, frozen=True):  # chat, cache, timeline, changes or survives
     name: str
-class WidenPanel(Intent, frozen=True):  # for a text that is read in it, or not
-    is_wide: bool
 class ClosePage(Intent, frozen=True): ...  # and show the one before it
 class SearchCache(Intent, frozen=True):
     words: str

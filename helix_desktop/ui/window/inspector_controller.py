@@ -239,7 +239,6 @@ class InspectorPresenter(WindowPart):
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         self._session.changing.connect(self._inspector.close_page)
-        self._inspector.request_shown.connect(lambda is_shown: window.perform(intents.WidenPanel(is_shown)))
         self._session.on_refresh(self.refresh)
 
     async def refresh(self) -> None:

@@ -10,8 +10,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.kit.intents import TogglePane, WidenPanel, handles
+from helix_desktop.ui.kit.intents import TogglePane, handles
 
 INSPECTOR_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
@@ -22,7 +21,6 @@ LAYOUT_NAMES = ("geometry", "splitter", "sidebar", "inspector", "page", "workspa
 _FIRST_WIDTHS = (272, 796, 308)
 _SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.165), (350, 400)
 """Of all that is there, until the user moves a handle: a large window has room for longer titles."""
-_READING_PX = 620  # of the inspector while a text is read in it
 _SIDES_PX = 328  # the rail and the sidebar
 
 
@@ -50,7 +48,6 @@ class Panes(QSplitter):
         self._available = {"sidebar": False, "inspector": False}
         self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
         self._is_sidebar_alone = False
-        self._widths_before: list[int] | None = None  # the inspector was widened
         for pane in (sidebar, center, inspector):
             self.addWidget(pane)
         self.setHandleWidth(1)
@@ -93,21 +90,10 @@ class Panes(QSplitter):
         self.changed.emit()
         self._apply(**shown)
 
-    @handles(WidenPanel)
-    def widen_inspector(self, is_wide: bool) -> None:
-        """Give the inspector room for a text that is read in it, or what it had before."""
-        if is_wide and self._widths_before is None:
-            self._widths_before = left, center, right = self.sizes()
-            wide = max(right, min(scaled(_READING_PX), (center + right) // 2))
-            self.setSizes([left, center + right - wide, wide])
-        elif not is_wide and self._widths_before is not None:
-            self.setSizes(self._widths_before)
-            self._widths_before = None
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give both sides their share of a large window, until the user moves a handle."""
         super().resizeEvent(event)
-        if not self._has_own_widths and self._widths_before is None:
+        if not self._has_own_widths:
             left, right = (
                 max(first, min(widest, round(self.width() * share)))
                 for first, widest, share in zip(_FIRST_WIDTHS[::2], _WIDEST_SIDES, _SIDE_SHARES, strict=True)
@@ -115,12 +101,10 @@ class Panes(QSplitter):
             self.setSizes([left, max(0, self.width() - left - right), right])
 
     def save(self) -> None:
-        """Remember the widths, but for those that are for a text."""
-        if self._widths_before is None:
-            self._layout_store.save("splitter", bytes(self.saveState().data()))
+        self._layout_store.save("splitter", bytes(self.saveState().data()))
 
     def _on_moved(self) -> None:
-        self._has_own_widths, self._widths_before = True, None
+        self._has_own_widths = True
         self.changed.emit()
 
     def _lay_out(self) -> None:

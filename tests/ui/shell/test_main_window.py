@@ -16,13 +16,11 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
-from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.sized_dialog import fitted_rect
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.kit.commands import WindowCommands
-from helix_desktop.ui.kit.intents import WidenPanel
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
@@ -243,20 +241,6 @@ def test_job_lines_appear_update_and_disappear(qtbot: QtBot, window: MainWindow)
 
     window.jobs.show_jobs([])
     assert not window.jobs.isVisible()
-
-
-def test_the_panel_has_room_for_a_text_that_is_read_in_it(qtbot: QtBot, window: MainWindow) -> None:
-    """Pages keep their names beside it; afterwards all is as wide as before."""
-    window.resize(1440, 900)
-    work(window)
-    qtbot.wait(1)
-    before = window.inspector_pane.width()
-    window.perform(WidenPanel(is_wide=True))
-    qtbot.waitUntil(lambda: window.inspector_pane.width() > 500)
-    tabs = window.top_bar.pages.findChildren(TabButton)
-    qtbot.waitUntil(lambda: [tab.text() for tab in tabs] == ["Chat", "Outputs", "Timeline", "Changes"])
-    window.perform(WidenPanel(is_wide=False))
-    qtbot.waitUntil(lambda: window.inspector_pane.width() == before)
 
 
 def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWindow) -> None:
