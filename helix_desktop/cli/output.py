@@ -21,7 +21,7 @@ from helix_desktop.agent.session import (
     SummaryAwaited,
     Update,
 )
-from helix_desktop.cli.rewrite_lines import as_counted, rewrite_line
+from helix_desktop.cli.rewrite_lines import RewriteWords
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -324,9 +324,8 @@ def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None
             | HandoverMade()
             | HandoverFailed()
             | HandoverDiscarded(prepared=HandoverPrepared())
-        ):
-            counted = event if transcript is None else as_counted(event, transcript)
-            print_err(f"[{rewrite_line(counted)}]")
+        ) if transcript is not None:
+            print_err(f"[{RewriteWords(transcript).line(recorded.seq, event)}]")
         case SubagentStarted(title=title, session=session_id) if title:
             print_err(f"[{tr('subagent {title}: session {session}', title=title, session=session_id)}]")
         case SubagentStarted(session=session_id):

@@ -1,22 +1,24 @@
-"""What was rewritten in a session's context, one line for each event."""
+"""What was rewritten in a session's context, one line for each event, in the words of the timeline."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TypeAlias, TypeGuard
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.rewrite_state import RewriteEvent
+from helix_desktop.context.log.rewrite_state import RewriteEvent, Undoable
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import handover_counts
+from helix_desktop.context.summaries.observation import pending_observations
 from helix_desktop.context.summaries.sections import gist_sections
+from helix_desktop.context.window.rewrite_sizes import RewriteSize, RewriteSizes
 from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.context.window.window import first_handover_tokens
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
+    ATTACHED_SWEEP_REASONS,
     Excluded,
-    FoldMade,
     FormChosen,
     Pinned,
     Redone,
@@ -29,7 +31,6 @@ from helix_desktop.domain.events.summary import (
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
-    HandoverPrepared,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
@@ -37,8 +38,32 @@ from helix_desktop.domain.events.summary import (
     checkpoint_in,
 )
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.words.context_changes import retaken_text, rewrite_reason_text
-from helix_desktop.words.model_names import recorded_writer
+from helix_desktop.words.context_changes import (
+    chosen_form_text,
+    context_change_text,
+    count_contents,
+    excluded_text,
+    pin_text,
+    restored_contents_text,
+    retaken_text,
+    revision_size_text,
+    rewrite_reason_text,
+    swept_contents_text,
+    trigger_text,
+    undo_of_one_text,
+    undo_text,
+)
+from helix_desktop.words.direction import dotted
+from helix_desktop.words.numbers import format_token_count
+from helix_desktop.words.summaries import (
+    checkpoint_state,
+    handover_titles,
+    summary_title,
+    unsent_state,
+    unsent_title,
+    unused_state,
+    unused_text,
+)
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
@@ -46,19 +71,29 @@ tr = Translator("Command line")
 Rewrite: TypeAlias = RewriteEvent | HandoverFailed | HandoverDiscarded | ObservationsMade | ObservationsFailed
 
 
-def rewrite_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
+def rewrite_lines(log: Sequence[RecordedEvent], *, is_managed: bool = True) -> Iterator[str]:
     """Yield a line for each rewrite of a session's log, with the event's number before it.
 
-    Below a handover or checkpoint stands, indented, what is open by it: as on its card in the window.
+    Below a handover or checkpoint stands, indented, what is open by it: as on its card in the window. Also as
+    there, observations are listed where they took the place of messages. `is_managed` is of the workspace.
     """
-    retaken = Transcript(log).retaken
-    for recorded in counted_rewrites(log):
-        if isinstance(recorded.event, Rewrite):
-            words = rewrite_line(recorded.event), retaken_text(retaken.get(recorded.seq, 0))
-            yield f"e{recorded.seq}  {' · '.join(filter(None, words))}"
-            for section in gist_sections(_sections(recorded.event)):
-                yield f"    {section.title}"
-                yield from (f"    - {bullet.text}" for bullet in section.bullets)
+    words, so_far, sizes = RewriteWords(Transcript(log), is_managed=is_managed), Transcript(), RewriteSizes()
+    placed = {recorded.event.made for recorded in log if isinstance(recorded.event, ObservationsPlaced)}
+    for recorded in log:
+        so_far.apply(recorded)
+        size = sizes.apply(recorded, so_far)
+        if not _is_rewrite(recorded.event) or recorded.seq in placed:
+            continue
+        yield f"e{recorded.seq}  {words.line(recorded.seq, recorded.event, size)}"
+        for section in gist_sections(_sections(recorded.event)):
+            yield f"    {section.title}"
+            yield from (f"    - {bullet.text}" for bullet in section.bullets)
+
+
+def _is_rewrite(event: Event) -> TypeGuard[Rewrite]:
+    if isinstance(event, HandoverDiscarded):
+        return event.prepared is not None
+    return isinstance(event, Rewrite)
 
 
 def _sections(event: Rewrite) -> tuple[Section, ...]:
@@ -69,16 +104,14 @@ def _sections(event: Rewrite) -> tuple[Section, ...]:
 
 
 def counted_rewrites(log: Sequence[RecordedEvent]) -> Iterator[RecordedEvent]:
-    """Yield the rewrites of a session's log, oldest first, each as `as_counted` returns it."""
+    """Yield the rewrites of a session's log, oldest first, each as `_as_counted` returns it."""
     transcript = Transcript(log)
     for recorded in log:
-        if isinstance(recorded.event, HandoverDiscarded) and recorded.event.prepared is None:
-            continue
-        if isinstance(recorded.event, Rewrite):
-            yield replace(recorded, event=as_counted(recorded.event, transcript))
+        if _is_rewrite(recorded.event):
+            yield replace(recorded, event=_as_counted(recorded.event, transcript))
 
 
-def as_counted(event: Rewrite, transcript: Transcript) -> Rewrite:
+def _as_counted(event: Rewrite, transcript: Transcript) -> Rewrite:
     """Return an event with the messages of the chat, and with tokens as they stand in the window."""
     match event:
         case HandoverMade(origin=origin) if origin:
@@ -92,166 +125,76 @@ def as_counted(event: Rewrite, transcript: Transcript) -> Rewrite:
     return event
 
 
-def rewrite_line(event: Rewrite) -> str:
-    """Return what an event changed in the context, and how much that saved."""
-    match event:
-        case HandoverMade() | HandoverFailed() | HandoverDiscarded():
-            return _compaction_line(event)
-        case ObservationsMade() | ObservationsPlaced() | ObservationsFailed():
-            return _observations_line(event)
-        case SweepMade():
-            return _cached_line(event)
-        case FoldMade():
-            return _noted_line(event)
-        case FormChosen() | Excluded():
-            return _form_line(event)
-        case Pinned() | Unpinned() | Undone() | Redone():
-            return _target_line(event)
+class RewriteWords:
+    """What the timeline says of the rewrites of a session, whose workspace's policy `is_managed`."""
 
+    def __init__(self, transcript: Transcript, *, is_managed: bool = True) -> None:
+        policy = transcript.session_policy
+        self._transcript, self._is_managed = transcript, is_managed if policy is None else policy.enabled
+        self._titles = handover_titles(transcript)
+        written = transcript.written_handovers.items()
+        self._updates = {made.revises or made.checkpoint: self._titles[seq] for seq, made in written}
 
-def _compaction_line(event: HandoverMade | HandoverFailed | HandoverDiscarded) -> str:
-    if isinstance(event, HandoverDiscarded):
-        return _checkpoint_line(event.prepared)
-    if isinstance(event, HandoverFailed):
-        return tr("not compacted: {reason}", reason=join_sentences(event.what, event.why))
-    if event.origin:
-        return tr(
-            "started with the summary of “{title}” ({session}): {tokens} tokens",
-            title=event.origin_title,
-            session=event.origin[:8],
-            tokens=event.after,
+    def line(self, seq: int, event: Rewrite, size: RewriteSize | None = None) -> str:
+        """Return the words about a rewrite: where its `size` is not known, with the tokens that it saved."""
+        transcript, rewrites = self._transcript, self._transcript.rewrites
+        match event:
+            case Undone(target=target) | Redone(target=target):
+                is_undo, changed = isinstance(event, Undone), rewrites.by_seq.get(target)
+                title = f"e{target}" if changed is None else self._title(target, changed)
+                of_one = undo_of_one_text(target, transcript, is_undo=is_undo)
+                return of_one or undo_text(title, is_undo=is_undo)
+            case HandoverFailed(what=what, why=why) | ObservationsFailed(what=what, why=why):
+                return translate(join_sentences(what, why))
+            case HandoverDiscarded():
+                state = checkpoint_state(transcript, seq, is_managed=self._is_managed)
+                return dotted((self._titles.get(seq, ""), state or unused_state(self._updates.get(seq, ""))))
+            case ObservationsMade(after=after, upto=upto):
+                is_pending = seq == pending_observations(transcript)
+                state = unsent_state(transcript, seq, is_managed=self._is_managed) if is_pending else ""
+                return dotted((unsent_title(transcript, after, upto), state or unused_state()))
+            case Pinned() | Unpinned():
+                return pin_text(event, transcript)
+        is_undone = not (rewrites.is_active(seq) or rewrites.replaced_by(seq))
+        parts = [
+            self._title(seq, event),
+            *self._facts(event, size),
+            retaken_text(transcript.retaken.get(seq, 0)),
+        ]
+        if isinstance(event, SweepMade) and not is_undone:
+            restored = (target for target in event.swept if target not in rewrites.swept)
+            parts.append(restored_contents_text(self._contents(restored)))
+        return dotted((*parts, tr("Undone") if is_undone else ""))
+
+    def _title(self, seq: int, event: Undoable) -> str:
+        match event:
+            case HandoverMade():
+                return self._titles[seq]
+            case SweepMade(swept=swept):
+                return swept_contents_text(*self._contents(swept))
+            case FormChosen():
+                return chosen_form_text(event, seq, self._transcript)
+            case Excluded():
+                return excluded_text(event, self._transcript)
+        return summary_title(event, self._transcript)
+
+    def _contents(self, seqs: Iterable[int]) -> tuple[int, int, int]:
+        items = map(self._transcript.messages.item, seqs)
+        return count_contents(item.event for item in items if item is not None)
+
+    def _facts(self, event: Undoable, size: RewriteSize | None) -> tuple[str, ...]:
+        """Return what a rewrite made of the context, and why."""
+        match event:
+            case HandoverMade(origin=origin) if origin:
+                return (format_token_count(first_handover_tokens(event)),)
+            case HandoverMade(before=before, after=after):
+                size_text = revision_size_text if event.revises else context_change_text
+                why = trigger_text(event.trigger, event.threshold)
+                return size_text(before, after), why, unused_text(event)
+            case SweepMade(reason=SweepReason.HANDOVER) | FormChosen():
+                return ()
+        saved = tr.plural(event.saved, "%n token saved", "%n tokens saved")
+        is_said = isinstance(event, Excluded) or (
+            isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         )
-    if event.revises:
-        return tr(
-            "summary {event} edited by you: {before} → {after} tokens in context",
-            event=f"e{event.revises}",
-            before=event.before,
-            after=event.after,
-        )
-    if event.replaces:
-        return tr(
-            "summary {event} written again: {before} → {after} tokens in context, {model}",
-            event=f"e{event.replaces[0]}",
-            before=event.before,
-            after=event.after,
-            model=event.model,
-        )
-    line = tr.plural(
-        event.messages,
-        "compacted ({why}): %n message, {before} → {after} tokens in context, {model}",
-        "compacted ({why}): %n messages, {before} → {after} tokens in context, {model}",
-        why=rewrite_reason_text(event),
-        before=event.before,
-        after=event.after,
-        model=event.model,
-    )
-    without_model = "" if recorded_writer(event.model) else translate(event.fallback)
-    return " · ".join(filter(None, (line, without_model)))
-
-
-def _checkpoint_line(prepared: HandoverPrepared | None) -> str:
-    if prepared is None:
-        return tr("a summary wasn't used")
-    handover = prepared.handover
-    if handover.revises:
-        return tr("summary {event} edited by you", event=f"e{handover.revises}")
-    return tr.plural(
-        handover.messages,
-        "summary of %n message, to compact it later: read {read} tokens, {model}",
-        "summary of %n messages, to compact them later: read {read} tokens, {model}",
-        read=prepared.read,
-        model=handover.model,
-    )
-
-
-def _observations_line(event: ObservationsMade | ObservationsPlaced | ObservationsFailed) -> str:
-    if isinstance(event, ObservationsFailed):
-        return tr("no summary written: {reason}", reason=join_sentences(event.what, event.why))
-    if isinstance(event, ObservationsPlaced):
-        return tr(
-            "compacted, summary {event} ({why}): {saved} tokens saved",
-            event=f"e{event.made}",
-            why=rewrite_reason_text(event),
-            saved=event.saved,
-        )
-    if event.reflection:
-        return tr.plural(
-            event.messages,
-            "summaries shortened: %n message, {tokens} tokens, {model}",
-            "summaries shortened: %n messages, {tokens} tokens, {model}",
-            tokens=event.tokens,
-            model=event.model,
-        )
-    return tr.plural(
-        event.messages,
-        "summary written: %n message, {tokens} tokens, {model}",
-        "summary written: %n messages, {tokens} tokens, {model}",
-        tokens=event.tokens,
-        model=event.model,
-    )
-
-
-def _cached_line(sweep: SweepMade) -> str:
-    if sweep.reason is SweepReason.REFUSED:
-        return tr("cached: an image that the model's server refused")
-    return tr.plural(
-        len(sweep.swept),
-        "cached ({why}): content of %n message, {saved} tokens saved",
-        "cached ({why}): content of %n messages, {saved} tokens saved",
-        why=rewrite_reason_text(sweep),
-        saved=sweep.saved,
-    )
-
-
-def _noted_line(fold: FoldMade) -> str:
-    match fold.how:
-        case "condense":
-            return tr.plural(
-                fold.steps,
-                "summaries shortened: %n step, {saved} tokens saved",
-                "summaries shortened: %n steps, {saved} tokens saved",
-                saved=fold.saved,
-            )
-        case "truncate":
-            return tr.plural(
-                fold.steps,
-                "compacted (to make room): %n step, {saved} tokens saved",
-                "compacted (to make room): %n steps, {saved} tokens saved",
-                saved=fold.saved,
-            )
-    return tr.plural(
-        fold.steps,
-        "compacted without a model: %n step, {saved} tokens saved",
-        "compacted without a model: %n steps, {saved} tokens saved",
-        saved=fold.saved,
-    )
-
-
-def _form_line(choice: FormChosen | Excluded) -> str:
-    if isinstance(choice, Excluded):
-        event = f"e{choice.targets[0]}"
-        return tr("{event} left out by you: {saved} tokens saved", event=event, saved=choice.saved)
-    event = f"e{choice.target}"
-    match choice.form:
-        case "full":
-            return tr("all of {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
-        case "preview":
-            return tr(
-                "first and last lines of output {event} sent: {tokens} tokens",
-                event=event,
-                tokens=choice.tokens,
-            )
-    return tr("part of output {event} sent: {tokens} tokens", event=event, tokens=choice.tokens)
-
-
-def _target_line(event: Pinned | Unpinned | Undone | Redone) -> str:
-    target = f"e{event.target}"
-    match event:
-        case Pinned():
-            return tr("pinned: {event}", event=target)
-        case Unpinned():
-            return tr("unpinned: {event}", event=target)
-        case Undone():
-            return tr("undone: {event}", event=target)
-        case Redone():
-            return tr("redone: {event}", event=target)
+        return context_change_text(*size) if size else saved, "" if is_said else rewrite_reason_text(event)

@@ -13,7 +13,7 @@ from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.store import SessionSummary, TreeRow, session_tree
-from helix_desktop.domain.text_format import ellipsize, ellipsize_title, title_line
+from helix_desktop.domain.text_format import ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
@@ -134,20 +134,24 @@ async def _nothing_listed(workspace: OpenWorkspace) -> str:
 
 def timeline(args: argparse.Namespace) -> int:
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
-        documents: list[dict[str, Any]] = []
-        for session in await workspace.store.sessions():
-            log = await workspace.store.events(session.id)
-            if args.json:
-                events = [as_builtins(recorded) for recorded in counted_rewrites(log)]
-                documents.append({"session": session.id, "title": session.title, "events": events})
-                continue
-            lines = [escape_hidden_name(line) for line in rewrite_lines(log)]
-            print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
-            for line in lines or [tr("No changes to the context yet")]:
-                print_out(f"  {line}")
+        stored = await workspace.store.sessions()
         if args.json:
+            documents = list[dict[str, Any]]()
+            for session in stored:
+                rewrites = counted_rewrites(await workspace.store.events(session.id))
+                events = [as_builtins(recorded) for recorded in rewrites]
+                documents.append({"session": session.id, "title": session.title, "events": events})
             print_json(documents)
             return 0
+        rows = session_tree(stored, with_versions=args.versions)
+        for row in (*rows, *(TreeRow(0, summary) for summary in stored if summary.parent)):
+            print_out(_session_line(row.summary, 0 if args.versions else len(row.versions)))
+            log = await workspace.store.events(row.summary.id)
+            lines = [
+                escape_hidden_name(line) for line in rewrite_lines(log, is_managed=workspace.policy.enabled)
+            ]
+            for line in lines or [tr("No changes to the context yet")]:
+                print_out(f"  {line}")
         rate = await workspace.fallbacks.count()
         advice = fallback_advice(rate)
         reason = translate(rate.newest_reason) if advice else ""

@@ -149,6 +149,11 @@ def undo_of_one_text(seq: int, transcript: Transcript, *, is_undo: bool) -> str:
     return restoring_text(output, is_cached=is_undo) if output else ""
 
 
+def undo_text(title: str, *, is_undo: bool) -> str:
+    """Return that a change was undone or redone."""
+    return tr("Undone: {title}", title=title) if is_undo else tr("Redone: {title}", title=title)
+
+
 def restoring_text(output: str, *, is_cached: bool) -> str:
     if is_cached:
         return tr("Cached again: {output}", output=output)

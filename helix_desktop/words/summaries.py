@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.summaries.handover import newest_known
+from helix_desktop.context.summaries.handover import newest_checkpoint, newest_known
 from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
 from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.domain.events.rewrite import FoldMade
@@ -117,6 +117,18 @@ def unsent_state(transcript: Transcript, seq: int, *, is_managed: bool) -> str:
     if is_managed and not transcript.on_hold and not is_passed_over:
         return tr("Not in context yet")
     return tr("Not in context")
+
+
+def checkpoint_state(transcript: Transcript, seq: int, *, is_managed: bool) -> str:
+    """Return the state of a checkpoint that a compaction can still use; empty of another one."""
+    newest = newest_checkpoint(transcript)
+    is_newest = newest is not None and newest[0] == seq
+    return unsent_state(transcript, seq, is_managed=is_managed) if is_newest else ""
+
+
+def unused_state(used_in: str = "") -> str:
+    """Return what became of a summary that no compaction can use any more: the one made from it, if any."""
+    return tr("Used in “{title}”", title=used_in) if used_in else tr("Not used")
 
 
 def summary_title(

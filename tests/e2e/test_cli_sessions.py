@@ -7,9 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.session import SessionBranched
+from helix_desktop.domain.store import Commit
 from helix_desktop.main import main
+from helix_desktop.store.remote.server import SharedStore
 from tests.support.cli_rig import Cli
 
 LEXER = (
@@ -159,6 +164,27 @@ async def test_a_branch_is_made_listed_below_its_parent_and_continued(cli: Cli) 
         refused = await cli("branch", parent, "--workspace", "ws", "--at", at)
         assert refused.code == 2
         assert words in refused.err
+
+
+async def test_versions_are_one_session_unless_each_is_asked_for(cli: Cli) -> None:
+    first = (await cli.run("What is in this folder?", "--json")).lines[0].session
+    form = msgspec.json.decode((cli.store / "format").read_bytes())
+    store = await SharedStore.open(cli.store, form["workspace"])
+    (parent,) = await store.sessions()
+    version = msgspec.structs.replace(parent, id="2" * 32, branch_of=first, branch_seq=3, branch_how="edit")
+    branched = RecordedEvent(4, parent.updated, SessionBranched(first, 3, parent.title, "edit"))
+    summary = msgspec.structs.replace(version, updated=parent.updated + 1)
+    await store.commit(Commit(summary.id, [branched], summary=summary))
+    await store.close()
+    for command in ("sessions", "timeline"):
+        grouped = (await cli(command, "--workspace", "ws")).out.decode().splitlines()
+        titles = [line for line in grouped if not line.startswith(" ")]
+        assert [line[:8] for line in titles] == ["22222222"]
+        assert titles[0].endswith(" · 2 versions")
+        each = (await cli(command, "--workspace", "ws", "--versions")).out.decode().splitlines()
+        assert {line.strip()[:8] for line in each if "What is in" in line} == {first[:8], "22222222"}
+    documents = (await cli("timeline", "--workspace", "ws", "--json")).json
+    assert {document["session"] for document in documents} == {first, summary.id}
 
 
 async def test_a_turn_starts_a_session_with_the_handover_of_another_one(cli: Cli) -> None:

@@ -363,6 +363,7 @@ def add_timeline(commands: Commands, common: argparse.ArgumentParser) -> None:
         help=tr("list what was cached, compacted, pinned, left out or undone"),
     )
     add_workspace(timeline)
+    add_flag(timeline, "--versions", tr("list each version made by an edit or a retry"))
     add_json(timeline)
 
 

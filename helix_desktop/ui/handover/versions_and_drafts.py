@@ -21,7 +21,7 @@ from helix_desktop.words.numbers import (
     format_whole_percent,
 )
 from helix_desktop.words.state_words import STATE_WORDS
-from helix_desktop.words.summaries import handover_titles, unsent_state
+from helix_desktop.words.summaries import checkpoint_state, handover_titles
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
 
@@ -64,14 +64,12 @@ def recorded_versions(
 
 
 def _state(transcript: Transcript, seq: int, *, is_managed: bool) -> str:
-    active, newest = transcript.window.handover, newest_checkpoint(transcript)
+    active = transcript.window.handover
     if active is not None and active[0] == seq:
         return translate(STATE_WORDS["in_window"].label)
     if transcript.can_redo(seq):
         return tr("Undone")
-    if newest is None or newest[0] != seq:
-        return ""
-    return unsent_state(transcript, seq, is_managed=is_managed)
+    return checkpoint_state(transcript, seq, is_managed=is_managed)
 
 
 def version_before(transcript: Transcript, seq: int) -> int:

@@ -60,6 +60,7 @@ from helix_desktop.words.context_changes import (
     retaken_text,
     rewrite_reason_text,
     swept_contents_text,
+    undo_text,
 )
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
@@ -698,11 +699,7 @@ class UndoCard(TimelineCard, frozen=True):
 
     @property
     def title(self) -> str:
-        if self.of_one:
-            return self.of_one
-        if self.kind == "undo":
-            return tr("Undone: {title}", title=self.name)
-        return tr("Redone: {title}", title=self.name)
+        return self.of_one or undo_text(self.name, is_undo=self.kind == "undo")
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         icon = Icon("undo-2" if self.kind == "undo" else "redo-2", "faint", 13)

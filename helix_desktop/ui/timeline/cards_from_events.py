@@ -16,7 +16,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.log.window_layout import ended_observations
 from helix_desktop.context.policy_numbers import policy_from_event
-from helix_desktop.context.summaries.handover import handover_counts, newest_checkpoint
+from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.observation import pending_observations
 from helix_desktop.context.window.window import first_handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
@@ -88,6 +88,7 @@ from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.summaries import (
     as_of_text,
+    checkpoint_state,
     handover_titles,
     missing_rules_text,
     summary_title,
@@ -215,11 +216,10 @@ class _CardReducer:
                 return replace(card, before=before, after=after)
             case HandoverDiscarded(prepared=HandoverPrepared(handover=handover, read=read)):
                 card = self._handover(recorded, handover)
-                newest = newest_checkpoint(self._transcript)
                 return replace(
                     card,
                     is_checkpoint=True,
-                    unsent=self._unsent_state(seq) if newest is not None and newest[0] == seq else "",
+                    unsent=checkpoint_state(self._transcript, seq, is_managed=self._is_managed),
                     used_in=self._handover_titles.get(self._updates.get(recorded.seq, 0), ""),
                     read=read,
                     after=handover.tokens,
@@ -362,10 +362,8 @@ class _CardReducer:
         card = self._cards.get(seq - 1)
         return card.title if card is not None else ""
 
-    def _unsent_state(self, seq: int) -> str:
-        return unsent_state(self._transcript, seq, is_managed=self._is_managed)
-
     def _observations(self, recorded: RecordedEvent, event: ObservationsMade) -> ObservationsCard:
+        is_pending = recorded.seq == self._pending_observations
         counts = self._transcript.messages.counts(event.after, event.upto)
         said = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
         quotes = [Bullet(item.event.text, (item.seq,)) for item in said if isinstance(item.event, UserSpoke)]
@@ -376,7 +374,7 @@ class _CardReducer:
             unsent_title(self._transcript, event.after, event.upto),
             summary_title(event, self._transcript),
             translate(counts.text),
-            self._unsent_state(recorded.seq) if recorded.seq == self._pending_observations else "",
+            unsent_state(self._transcript, recorded.seq, is_managed=self._is_managed) if is_pending else "",
             tuple(observation for observation in event.observations if observation in self._ended),
             tuple(quotes),
             missing=missing_rules_text(event.coverage),

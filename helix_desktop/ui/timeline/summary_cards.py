@@ -86,7 +86,7 @@ from helix_desktop.words.state_words import (
     explain_merged_observations,
     explain_observations,
 )
-from helix_desktop.words.summaries import NOTHING_MISSING, MissingText, unused_text
+from helix_desktop.words.summaries import NOTHING_MISSING, MissingText, unused_state, unused_text
 from helix_desktop.words.times import format_exact_duration
 from helix_desktop.words.translation import Translator, translate
 
@@ -345,11 +345,7 @@ class ObservationsCard(TimelineCard, frozen=True):
 
 def _unsent_pill(state: str, explained: str, used_in: str = "") -> Pill:
     """Return the `state` of a summary while it is of use; else what became of it."""
-    if state:
-        return Pill(state, tip=explained)
-    if used_in:
-        return Pill(tr("Used in “{title}”", title=used_in))
-    return Pill(tr("Not used"))
+    return Pill(state, tip=explained) if state else Pill(unused_state(used_in))
 
 
 class PlacedCard(Rewrite, frozen=True):

@@ -23,6 +23,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.messages import RetryScheduled
+from tests.support.histories import build_history
+from tests.support.session_rewrites import cached_outputs
 from tests.support.session_simulator import SessionSimulator
 
 
@@ -108,7 +110,7 @@ def test_on_a_terminal_an_answer_that_broke_off_ends_its_line_and_says_that_it_d
 
 
 def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFixture[str]) -> None:
-    """In the tokens of the model that answers, whose tokenizer differs from our count."""
+    """With the tokens that it saved, by Helix's count: the request that it was made for is still to come."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
     for step in range(40):
@@ -118,9 +120,11 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
     for recorded in simulator.log:
         if isinstance(recorded.event, SweepMade):
             printer.on_update("s", EventRecorded(recorded))
-    printed = capsys.readouterr().err.splitlines()
-    listed = [line.partition("  ")[2] for line in rewrite_lines(simulator.log)]
-    assert printed == [f"[{line}]" for line in listed if "cached" in line] != []
+    printed = [line.strip("[]").split(" · ") for line in capsys.readouterr().err.splitlines()]
+    listed = [line.partition("  ")[2].split(" · ") for line in rewrite_lines(simulator.log)]
+    cached = [words for words in listed if words[0].startswith("Cached ")]
+    assert [(title, *why) for title, _, *why in printed] == [(title, *why) for title, _, *why in cached] != []
+    assert all(saved.endswith(" tokens saved") for _, saved, *_ in printed)
 
 
 @pytest.mark.parametrize(
@@ -128,7 +132,7 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
     [
         (
             SweepReason.OVERFLOW,
-            "[cached (to make room): content of 2 messages, 4,354 tokens saved]\n",
+            "[Cached 2 outputs · 4,354 tokens saved · to make room]\n",
         ),
         (SweepReason.COLD, ""),
     ],
@@ -136,8 +140,10 @@ def test_a_rewrite_is_printed_as_the_timeline_lists_it(capsys: pytest.CaptureFix
 def test_what_left_a_request_that_was_too_long_is_printed_beside_json_too(
     reason: SweepReason, printed: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    sweep = EventRecorded(RecordedEvent(9, 1, SweepMade((3, 4), 4_354, reason)))
-    text_printer(as_json=True).on_update("s", sweep)
+    simulator = build_history(3)
+    outputs = (item.seq for item in cached_outputs(simulator))
+    (swept,) = simulator.record(SweepMade((*outputs,)[:2], 4_354, reason))
+    text_printer(as_json=True, transcript=simulator.transcript).on_update("s", EventRecorded(swept))
     captured = capsys.readouterr()
     assert captured.err == printed
     assert len(captured.out.splitlines()) == 1

@@ -3,38 +3,41 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from helix_desktop.cli.rewrite_lines import Rewrite, counted_rewrites, rewrite_line, rewrite_lines
-from helix_desktop.context.policy_numbers import PROFILES
+from helix_desktop.cli.rewrite_lines import Rewrite, RewriteWords, counted_rewrites, rewrite_lines
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import (
-    FoldMade,
-    HandoverTrigger,
-    PlacementReason,
-    SweepMade,
-    SweepReason,
-    Undone,
-)
+from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.summary import (
     Bullet,
     HandoverDiscarded,
+    HandoverFailed,
     HandoverMade,
     HandoverPrepared,
-    ObservationsMade,
-    ObservationsPlaced,
+    ObservationsFailed,
     Quote,
     Section,
 )
 from helix_desktop.domain.messages import Usage
+from helix_desktop.ui.timeline.cards import FailureCard, ManualActionCard, SweepCard, TimelineCard
+from helix_desktop.ui.timeline.cards_from_events import build_cards
+from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, ObservationsCard, PlacedCard
+from helix_desktop.ui.timeline.usage_points import usage_points
+from helix_desktop.words.context_changes import retaken_text, trigger_text
+from helix_desktop.words.direction import dotted
+from tests.support.histories import conversation_with
+from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.session_rewrites import cached_outputs, place_observations, prepare_observations
 from tests.support.session_simulator import SessionSimulator
 from tests.support.tables import for_each
-from tests.unit.domain.test_events import FILES, read
+from tests.unit.domain.test_events import FILES, SESSIONS, read
 
 
-def test_the_json_has_the_tokens_of_the_lines() -> None:
+def test_the_json_has_the_tokens_that_a_rewrite_saved() -> None:
     """By Helix's count, whatever the provider reports."""
     answer = AssistantSpoke("ok", "lab/m", 1, usage=Usage(1_500, 1), estimate=1_000)
     sweep = SweepMade((1,), 800, SweepReason.BATCH)
@@ -43,7 +46,6 @@ def test_the_json_has_the_tokens_of_the_lines() -> None:
     (recorded,) = counted_rewrites(log)
     assert isinstance(recorded.event, SweepMade)
     assert (recorded.seq, recorded.event.saved) == (3, 800)
-    assert "800 tokens saved" in next(rewrite_lines(log))
 
 
 def test_the_handover_that_a_session_starts_with_has_the_tokens_of_the_inspector() -> None:
@@ -53,29 +55,12 @@ def test_the_handover_that_a_session_starts_with_has_the_tokens_of_the_inspector
         1, 0, (), "", "", 0, 120, 0, 200, 2, "lab/m", HandoverTrigger.CONTINUED, origin="abc", quotes=quotes
     )
     (line,) = rewrite_lines([RecordedEvent(1, 0, handover)])
-    assert line.endswith(f": {120 + 30 + 50 + 3 * 4} tokens")
+    assert line.endswith(f" · {120 + 30 + 50 + 3 * 4} tokens")
 
 
 _HANDOVER = HandoverMade(
     9, 0, (), "", "", 0, 10, 100, 50, 8, "lab/m", HandoverTrigger.THRESHOLD, threshold=0.6
 )
-
-
-def lines(*events: Rewrite) -> list[str]:
-    return list(map(rewrite_line, events))
-
-
-@pytest.mark.parametrize(
-    ("trigger", "text"),
-    [
-        (HandoverTrigger.THRESHOLD, "to make room"),
-        (HandoverTrigger.MANUAL, "by you"),
-        (HandoverTrigger.OVERFLOW, "to make room"),
-    ],
-)
-def test_a_handover_names_its_trigger(trigger: HandoverTrigger, text: str) -> None:
-    handover = msgspec.structs.replace(_HANDOVER, trigger=trigger)
-    assert lines(handover) == [f"compacted ({text}): 8 messages, 100 → 50 tokens in context, lab/m"]
 
 
 def test_handovers_and_checkpoints_say_what_is_open() -> None:
@@ -102,78 +87,92 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
         "    - Second of Completed Work",
     ]
     first, *below = rewrite_lines(log[:2])
-    assert first.startswith("e2  compacted (to make room): ")
+    assert first == "e2  Compacted turn 1 · Context: 100 → 50 · context reached 60 %"
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
-    assert first == "e3  summary of 8 messages, to compact them later: read 880 tokens, lab/m"
+    assert first == "e3  Summary of turn 1 · Not used"
     assert below == gist
     assert list(rewrite_lines(log))[14:17] == [
-        "e4  summary e3 edited by you",
+        "e4  Summary of turn 1, edited · Not used",
         "    TODO Items",
         "    - Ask Ann",
     ]
 
 
-def test_reflections_and_observations_are_distinguished() -> None:
-    observed = ObservationsMade(0, 3, (), (), "", "", 0, 40, 300, 5, "lab/m")
-    refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
-    placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
-    averting = ObservationsPlaced(3, PlacementReason.COLD, 20, averted_handover_at=0.85)
-    cold = msgspec.structs.replace(averting, averted_handover_at=0.0)
-    assert lines(observed, placement, refined, cold, averting) == [
-        "summary written: 5 messages, 40 tokens, lab/m",
-        "compacted, summary e1 (to save tokens): 260 tokens saved",
-        "summaries shortened: 5 messages, 20 tokens, lab/m",
-        "compacted, summary e3 (to save tokens): 20 tokens saved",
-        "compacted, summary e3 (to make room): 20 tokens saved",
-    ]
-
-
-def test_sweeps_and_folds_are_described() -> None:
-    fold = FoldMade(0, 9, "", 10, "", 0, 4, 900)
-    assert lines(
-        SweepMade((2,), 70, SweepReason.BATCH),
-        SweepMade((2,), 70, SweepReason.OVERFLOW),
-        fold,
-        msgspec.structs.replace(fold, how="condense"),
-        msgspec.structs.replace(fold, how="truncate"),
-        Undone(2),
-    ) == [
-        "cached (to save tokens): content of 1 message, 70 tokens saved",
-        "cached (to make room): content of 1 message, 70 tokens saved",
-        "compacted without a model: 4 steps, 900 tokens saved",
-        "summaries shortened: 4 steps, 900 tokens saved",
-        "compacted (to make room): 4 steps, 900 tokens saved",
-        "undone: e2",
-    ]
-
-
-@for_each("name", FILES)
+@for_each("name", SESSIONS)
 def test_every_stored_rewrite_has_a_line(name: str) -> None:
     """Also those of older logs: a line for each, none empty."""
-    events = [read(row).event for row in FILES[name]]
-    assert all(rewrite_line(event).strip() for event in events if isinstance(event, Rewrite))
-
-
-def test_messages_and_tokens_are_those_of_the_window() -> None:
-    """Messages as the chat shows them, tokens by Helix's count."""
-    simulator = SessionSimulator(PROFILES["balanced"])
-    simulator.send_message("Begin.")
-    for step in range(40):
-        simulator.step("Next." if step % 2 else "", 1, usage_ratio=1.5)
-        simulator.answer_call(0, f"{step} line of output\n" * 100)
-    handover = simulator.hand_over(100)
-    assert handover is not None
-    sweep_seq, sweep = next(
-        (recorded.seq, recorded.event) for recorded in simulator.log if isinstance(recorded.event, SweepMade)
+    log = [read(row) for row in FILES[name]]
+    words = RewriteWords(Transcript(log))
+    assert all(
+        words.line(recorded.seq, recorded.event) for recorded in log if isinstance(recorded.event, Rewrite)
     )
-    lines = dict(line.split(maxsplit=1) for line in rewrite_lines(simulator.log))
-    texts = [
-        recorded.seq
-        for recorded in simulator.log
-        if isinstance(recorded.event, UserSpoke | AssistantSpoke) and recorded.event.text.strip()
-    ]
-    messages = sum(seq <= handover.upto and seq != handover.kept for seq in texts)
-    (line,) = (line for line in lines.values() if line.startswith("compacted ("))
-    assert f": {messages} messages, " in line
-    assert lines[f"e{sweep_seq}"].endswith(f" {sweep.saved:,} tokens saved")
+
+
+@given(histories_with_rewrites(), st.booleans())
+def test_each_line_says_what_the_row_in_the_window_says(
+    simulator: SessionSimulator, is_managed: bool
+) -> None:
+    """What it did, what it made of the context, why, and whether it was undone."""
+    log, frame = simulator.log, simulator.frame
+    points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
+    listed = [line.split("  ", 1) for line in rewrite_lines(log, is_managed=is_managed)]
+    lines = {line[0]: line[1] for line in listed if line[0]}
+    for card in build_cards(log, Transcript(log), points=points, is_managed=is_managed):
+        if words := row_words(card):
+            assert lines[f"e{card.seq}"] == words
+
+
+def row_words(card: TimelineCard) -> str:
+    """Return what a rewrite's row says; empty of another one, or where its size is not known."""
+    match card:
+        case HandoverCard(is_checkpoint=True):
+            return f"{card.title} · {card.size_text}"
+        case HandoverCard(event=HandoverMade(origin="") as event):
+            why = trigger_text(event.trigger, event.threshold)
+            words = dotted((card.title, card.size_text, why, retaken_text(card.retaken)))
+        case ObservationsCard():
+            return f"{card.title} · {card.unsent or 'Not used'}"
+        case SweepCard() | FoldCard() | PlacedCard() if card.before:
+            words = card.line
+        case ManualActionCard(kind="form" | "exclude" | "pin" | "unpin") if (
+            card.kind != "exclude" or card.size_text
+        ):
+            words = dotted((card.text, card.size_text))
+        case FailureCard(event=HandoverFailed() | ObservationsFailed()):
+            return " ".join(card.texts[:2])
+        case _:
+            return ""
+    return dotted((words, "Undone" if card.is_undone else ""))
+
+
+def test_an_undo_and_a_redo_name_what_they_are_about() -> None:
+    simulator = conversation_with(3)
+    outputs = [item.seq for item in cached_outputs(simulator)]
+    (many,) = simulator.record(SweepMade((*outputs[:3],), 70, SweepReason.MANUAL))
+    (one,) = simulator.record(SweepMade((outputs[3],), 70, SweepReason.MANUAL))
+    simulator.record(Undone(many.seq), Redone(many.seq), Undone(one.seq))
+    lines = [line.split("  ", 1)[1] for line in rewrite_lines(simulator.log)]
+    assert lines[2:4] == ["Undone: Cached 3 outputs", "Redone: Cached 3 outputs"]
+    assert lines[4].startswith("Restored: ")
+
+
+def test_a_summary_in_whose_place_another_was_written_is_not_undone() -> None:
+    simulator = conversation_with(3)
+    made = simulator.hand_over(100)
+    assert made is not None
+    first = max(simulator.transcript.rewrites.handovers)
+    simulator.record(msgspec.structs.replace(made, replaces=(first,)))
+    written, again = (line for line in rewrite_lines(simulator.log) if line.startswith("e"))
+    assert written.partition(" · ")[0] == f"e{first}  Compacted turns 1–2"
+    assert again.partition(" · ")[0] == f"e{first + 1}  Compacted turns 1–2, written again"
+    assert not written.endswith("Undone")
+
+
+def test_observations_in_place_are_listed_once() -> None:
+    simulator = conversation_with(6)
+    made = prepare_observations(simulator)
+    place_observations(simulator)
+    assert [line for line in rewrite_lines(simulator.log) if line.startswith(f"e{made} ")] == []
+    lines = [line for line in rewrite_lines(simulator.log) if " · by you" in line]
+    assert [line.partition("  ")[2].partition(" · ")[0] for line in lines] == ["Compacted turns 1–5"]

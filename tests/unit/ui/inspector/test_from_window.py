@@ -197,7 +197,7 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
         assert [text.endswith(words) for text in texts] == [True]
         preview = next(found for found in cards if isinstance(found, FormCard) and found.seq == output.seq)
         assert preview.after == output.event.tokens + FRAMING_TOKENS
-        assert [line for line in rewrite_lines(simulator.log) if f"{tokens:,} tokens" in line]
+        assert [line for line in rewrite_lines(simulator.log) if line.endswith(words)]
     assert len(totals) == 5, "the total is the provider's"
 
 
