@@ -425,30 +425,42 @@ def _name_of_undo(
 def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, ChangeCard | HandoverCard]:
     """Return the cards that stand for several, by the events of their parts, and their own.
 
-    What the user changed is a card of its own, which no handover takes in. Two requests between which
-    nothing is seen are one.
+    One stands for what the user changed in a row before one request, or Helix, with at most one handover.
+    Two requests between which nothing is seen are one.
     """
-    requests: dict[tuple[int, bool], list[ChangePart]] = {}  # with who changed it: the user, or Helix
-    handovers: dict[int, HandoverCard] = {}  # the oldest of a request
-    answers, numbers, number = [step.seq for step in steps], dict[int, int](), 0
+    answers, number, is_users = [step.seq for step in steps], 0, False
+    runs: list[tuple[list[ChangePart], list[HandoverCard]]] = []
     for card in reversed(cards):
-        if isinstance(card, ChangePart | HandoverCard):
-            at = bisect_left(answers, card.seq)
-            is_seen = at == 0 or number != at - 1 or steps[at - 1].shown_from < card.seq
-            number = numbers[card.seq] = at if is_seen else number
-    for card in cards:
-        request = numbers.get(card.seq, 0)
-        match card:
-            case SweepCard() | FoldCard() | PlacedCard() if request:
-                requests.setdefault((request, is_by_user(card.event)), []).append(card)
-            case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="", revises=0)) if request:
-                handovers[request] = card
+        at, is_by_users = bisect_left(answers, card.seq), _is_by_user(card)
+        if at == 0 or is_by_users is None:
+            continue
+        is_first_of_request = number != at and (number != at - 1 or steps[at - 1].shown_from < card.seq)
+        is_handover = isinstance(card, HandoverCard) and not card.event.revises
+        is_attached = isinstance(card, SweepCard) and card.event.reason in ATTACHED_SWEEP_REASONS
+        is_others = is_by_users != is_users and not is_attached
+        if not runs or is_first_of_request or is_others or (is_handover and runs[-1][1]):
+            runs.append(([], []))
+            number, is_users = at, is_by_users
+        if isinstance(card, ChangePart):
+            runs[-1][0].insert(0, card)
+        elif isinstance(card, HandoverCard) and is_handover:
+            runs[-1][1].append(card)
     groups: dict[int, ChangeCard | HandoverCard] = {}
-    for (request, is_users), parts in requests.items():
-        group = _group(None if is_users else handovers.get(request), parts, answers)
+    for parts, handovers in runs:
+        group = _group(handovers[0] if handovers else None, parts, answers) if parts else None
         if group is not None:
             groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
     return groups
+
+
+def _is_by_user(card: TimelineCard) -> bool | None:
+    """Return whether the user changed the context so, or Helix; None if it is no such change."""
+    match card:
+        case SweepCard() | FoldCard() | PlacedCard():
+            return is_by_user(card.event)
+        case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="") as made):
+            return is_by_user(made)
+    return True if isinstance(card, ManualActionCard) and card.kind == "exclude" else None
 
 
 def _group(

@@ -176,7 +176,7 @@ class _Group(msgspec.Struct, eq=False):
 class ContextLines:
     """One line for all rewrites before a request that freed enough for one.
 
-    Two requests between which nothing is seen are one.
+    Two requests between which nothing is seen are one, a second handover begins another.
     Also if a handover is among them, or they took what the user had brought back.
     """
 
@@ -205,8 +205,10 @@ class ContextLines:
         """Return the line of the group with this rewrite; None as long as it frees too little for one."""
         seq = recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
-        if not is_attached and is_by_user(event) != self._group.is_by_user:
-            self._group = _Group(is_by_user(event))
+        is_others = not is_attached and is_by_user(event) != self._group.is_by_user
+        is_second = isinstance(event, HandoverMade) and not event.revises and self._group.handover_seq
+        if is_others or is_second:
+            self._group, self._is_ending = _Group(is_by_user(event)), False
         group = self._group
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)

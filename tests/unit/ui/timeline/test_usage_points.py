@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from itertools import count
 
 import msgspec
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from helix_desktop.agent.session import EventRecorded
 from helix_desktop.context.log.rewrite_state import RewriteEvent
+from helix_desktop.context.log.steps import read_steps
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage
@@ -32,12 +33,14 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, Usage
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
-from helix_desktop.ui.timeline.cards_from_events import build_cards
+from helix_desktop.ui.timeline.cards import Rewrite
+from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
+from helix_desktop.ui.timeline.summary_cards import ChangeCard, HandoverCard
 from helix_desktop.ui.timeline.usage_points import PointKind, sent_points, usage_points
 from helix_desktop.words.context_changes import context_change_text
 from tests.support.agent_rig import SWEEPING, AgentRig
-from tests.support.histories import SessionSimulator, histories
-from tests.support.rewrite_histories import histories_with_rewrites
+from tests.support.histories import SessionSimulator, build_history, histories
+from tests.support.rewrite_histories import histories_with_rewrites, output_seqs
 from tests.support.scripted_model import ScriptedModel, ScriptedReply, text_reply, tool_call_reply
 
 
@@ -60,11 +63,29 @@ def test_every_point_matches_the_gauge_at_that_time(
     assert {point.window for point in points.values()} <= {simulator.frame.info.window}
 
 
+def by_the_user_and_by_helix_in_turn() -> SessionSimulator:
+    """Return a history with rewrites by both before one request, and a handover that is made again."""
+    simulator = build_history(12, size=2_000)
+    simulator.step("Done.", 0)
+    for seq, reason in zip(output_seqs(simulator), ("batch", "manual") * 2, strict=False):
+        item = simulator.transcript.messages.item(seq)
+        assert item is not None
+        assert isinstance(item.event, ToolAnswered)
+        saved = item.event.tokens - item.event.marker_tokens
+        simulator.record(SweepMade((seq,), saved, SweepReason(reason)))
+    simulator.send_message("Go on.")
+    simulator.hand_over(1_000)
+    simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
+    simulator.hand_over(1_000)
+    return simulator
+
+
+@example(by_the_user_and_by_helix_in_turn(), None, False)
 @given(histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)), st.booleans())
 def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
     simulator: SessionSimulator, ratio: float | None, rewrites_while_answering: bool
 ) -> None:
-    """A line has the first size of its rewrites and the last, each as the gauge had it then."""
+    """Each as the gauge had it then; a line of the chat has the figures of its row in the timeline."""
     log, used = measured(simulator, ratio, rewrites_while_answering)
     transcript, frame = Transcript(log), simulator.frame
     points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
@@ -79,12 +100,16 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
         assert abs(after - used[seq].used) <= 2
         if not isinstance(event, FoldMade):  # its figure here is of the plain words
             assert abs(before - used[seq - 1].used) <= 2
+    shown: dict[int, Rewrite] = {}  # the rows of the timeline, by the events that they are about
+    for card in merge_changes(build_cards(log, transcript, points=points), read_steps(log)):
+        if isinstance(card, Rewrite):
+            parts = card.parts if isinstance(card, ChangeCard | HandoverCard) else ()
+            shown |= dict.fromkeys((card.seq, *(part.seq for part in parts)), card)
     for row in rows_from_log(log)[1]:
         if isinstance(row, DividerRow) and row.kind == "context" and row.text.startswith("Context"):
-            end = next((seq for seq in answers if seq > row.key.seq), transcript.last_seq + 1)
-            own = [size for seq, size in sorted(sizes.items()) if row.key.seq <= seq < end]
-            if own:
-                assert row.text.partition(" · ")[0] == context_change_text(own[0][0], own[-1][1])
+            card = shown[row.key.seq]
+            if card.before:
+                assert row.text.partition(" · ")[0] == context_change_text(card.before, card.after)
             else:
                 assert row.key.seq < answers[0], "how much prompt and tools are is not known yet"
                 assert "→" not in row.text
