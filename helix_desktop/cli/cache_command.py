@@ -430,7 +430,7 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
         raise InvalidInput(
             text("{lift} requires the full digests of removed outputs.", lift="--lift"),
             text("A removed output can't be found by a part of its digest."),
-            text("Copy the 64 digits from the marker in the conversation."),
+            text("Copy the 64 digits from its short description in the conversation."),
         )
     redaction = services.redaction(workspace.id)
     digests = tuple(dict.fromkeys(args.sha))
@@ -445,7 +445,7 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
         raise DigestUnknown(
             text("No removed output has the digest {digest}.", digest=unknown[0]),
             text("Nothing with this digest was removed here, or it may already be saved again."),
-            text("Copy the 64 digits from the marker in the conversation."),
+            text("Copy the 64 digits from its short description in the conversation."),
         )
     return 0
 

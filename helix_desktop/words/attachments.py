@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.words.call_targets import shown_target
+from helix_desktop.words.context_changes import preview_parts_text
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.translation import Translator
 
@@ -46,10 +47,11 @@ def _extent(attachment: Attachment) -> str:
 
 
 def _cost(attachment: Attachment) -> str:
-    """Return what an attachment costs; of a large one also what it would cost in full."""
+    """Return what an attachment costs; of a large one also which lines are sent, and its cost in full."""
     if attachment.form == "preview":
-        full = format_tokens(attachment.full_tokens)
-        return tr("preview, {tokens} of {full} tokens", tokens=format_tokens(attachment.tokens), full=full)
+        tokens, full = format_tokens(attachment.tokens), format_tokens(attachment.full_tokens)
+        parts = preview_parts_text(attachment.text)
+        return tr("{parts}, {tokens} of {full} tokens", parts=parts, tokens=tokens, full=full)
     return format_token_count(attachment.tokens)
 
 

@@ -103,16 +103,21 @@ def revision_size_text(before: int, after: int) -> str:
     return tr("{difference} tokens", difference=format_token_difference(after - before))
 
 
+def preview_parts_text(shown: str) -> str:
+    """Return which lines of a large text are `shown` to the model."""
+    texts = {
+        "ends": tr("only first and last lines"),
+        "errors": tr("only first, last and error lines"),
+        "definitions": tr("only first and last lines and definitions"),
+        "matches": tr("only first matches"),
+    }
+    return texts[preview_parts(shown)]
+
+
 def large_output_text(form: Form, shown: str, *, by_user: bool) -> str:
     """Return which part of a large output is `shown` to the model."""
     if form == "preview":
-        texts = {
-            "ends": tr("Large output: only first and last lines"),
-            "errors": tr("Large output: only first, last and error lines"),
-            "definitions": tr("Large output: only first and last lines and definitions"),
-            "matches": tr("Large output: only first matches"),
-        }
-        return texts[preview_parts(shown)]
+        return tr("Large output: {parts}", parts=preview_parts_text(shown))
     if by_user:
         return tr("Large output: only the part that you chose")
     return tr("Large output: only the part that the agent asked for")

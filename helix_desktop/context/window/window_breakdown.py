@@ -137,7 +137,7 @@ def break_down_window(
         seq, name = questions[turn]
         rows.append(msgspec.structs.replace(row, question=seq, question_name=name, turn=turn))
     sent = sent_outputs(window.entries, transcript)
-    why = text("A marker: the same content is elsewhere in the context, too")
+    why = text("A short description: the same content is in the context elsewhere")
     return tuple(
         msgspec.structs.replace(row, state="repeated", why=why)
         if row.state == "cached"

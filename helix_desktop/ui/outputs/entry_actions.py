@@ -198,7 +198,7 @@ class EntryActions(QObject):
         add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
         add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=bool(rows))
         markers = partial(_copy, [_marker_text(row) for row in rows])
-        add("cache-copy-marker", tr("Copy marker"), markers, is_enabled=bool(rows))
+        add("cache-copy-marker", tr("Copy short description"), markers, is_enabled=bool(rows))
         add("cache-copy-link", tr("Copy link"), CopyEntryLinks(digests))
         menu.addSeparator()
         state, digest = (single.state, single.digest) if single is not None else ("elsewhere", "")

@@ -40,7 +40,7 @@ PLACE_WORDS: dict[str, TranslatableText] = {
     "settings:data": text("storage disk retention backup folder"),
     "settings:about": text("version license diagnostics"),
     "guide:context": text("window tokens"),
-    "guide:cached": text("marker output recall digest"),
+    "guide:cached": text("short description output recall digest"),
     "guide:compacted": text("handover note summary summarize"),
     "guide:policy": text("profile threshold"),
     "guide:changes": text("revert diff files"),

@@ -409,7 +409,7 @@ class InspectorPresenter(WindowPart):
         if row is None:
             raise OutputFormUnavailable(
                 _text("This output can't be cached now."),
-                _text("Its marker would take as many tokens."),
+                _text("Its short description would take as many tokens."),
                 _text("To take it out of the requests, leave it out in the context panel."),
             )
         await self._cache(conversation, row)
@@ -417,7 +417,7 @@ class InspectorPresenter(WindowPart):
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
         name, saved = _short_name(row), await conversation.window.caching_savings(row.seq)
         what = tr("Cache “{name}” now?", name=name)
-        why = tr("A marker takes its place, and the agent can recall it. You can undo this.")
+        why = tr("A short description takes its place, and the agent can recall it. You can undo this.")
         why = f"{change_price_text(saved, row.resent)}\n\n{why}"
         if await confirm(self._window, what, why, "cache", tr("Cache now"), "primary"):
             await conversation.window.cache_now(row.seq)

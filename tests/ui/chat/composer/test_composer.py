@@ -213,7 +213,7 @@ def test_a_long_name_never_hides_the_cost_on_a_chip(composer: Composer) -> None:
     label = composer.findChildren(AttachmentChip)[-1].visible_label()
     assert label.startswith("python3 -m"), "a command is known by its beginning"
 
-    note = "400 lines · preview, 547 of 9.3k tokens"
+    note = "400 lines · only first and last lines, 547 of 9.3k tokens"
     composer.set_attachments([sample_chip("Pasted: 2026-11-24 ledger.py booked", note, kind="cached")])
     pasted = composer.findChildren(AttachmentChip)[-1]
     label = pasted.visible_label()
