@@ -85,7 +85,10 @@ _SENT_CHARS = 60_000  # of what the model gets that are shown
 
 
 class HandoverWindow(WindowParts):
-    """While it runs, the handovers of one conversation. What was typed stays for another look."""
+    """While it runs, the handovers of one conversation. What was typed stays while another one is read.
+
+    Closing it saves a draft, and drops unsaved changes of a recorded handover once that was warned of.
+    """
 
     def __init__(self, parent: QWidget, conversation: Conversation, actions: AsyncActions) -> None:
         self._conversation, self._handovers = conversation, conversation.handovers
