@@ -28,6 +28,8 @@ McpChange = Literal["", "server", "tool", "new"]
 """Why a saved rule does not allow an MCP call: its server or tool changed since, or the tool came later."""
 LastingRefusal = Literal["", "destroys", "leaves"]
 """Why a command is allowed once only: it destroys, or it leaves the sandbox; empty: it need not be."""
+PathProtection = Literal["secret", "ignored", "outside"]
+"""Why no rule for a command's first words covers a path: keys, an ignore file, not in the workspace."""
 ANY = "*"
 
 SHOW_OUTPUT = "show_output"
@@ -260,6 +262,13 @@ class EditedFile(msgspec.Struct, frozen=True):
     diff: FileDiff
 
 
+class ProtectedPath(msgspec.Struct, frozen=True):
+    """A path that a command may use, `.` for the workspace, and why a rule has to name the whole command."""
+
+    path: str
+    protection: PathProtection
+
+
 class ApprovalRequest(msgspec.Struct, frozen=True):
     """A question to the user: may this call run?
 
@@ -275,12 +284,12 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     `subagent_title` is the title of the subagent that makes the call, if any. `coverage` says where in the
     workspace its changes could be undone, and where not; of a file change, only of these files.
     `folder` is where in the workspace a command runs, `root` the workspace's path. `data_loss` are the places
-    because of which mode auto asks: the call destroys them, and nothing can bring them back. `auto_executed`
-    are the files because of which it asks: the call writes them, and other programs run them on their own
-    (before the decision those of an edit that settings of git name);
-    `secrets` are those with keys or passwords that the call shows.
+    that the call destroys, and nothing can bring back. `auto_executed` are the files that it writes and other
+    programs run on their own (before the decision those of an edit that settings of git name);
+    `secrets` are those with keys or passwords that the call shows. Mode auto asks because of each.
+    `protected_paths` are those because of which no rule for a command's first words covers it.
     `is_sandboxed` says that some sandbox holds a command, `has_network` that it may use the network.
-    `is_too_long`: mode auto asks because the command takes too long to be read. `is_safe`: mode auto would
+    `is_too_long`: mode auto asks, as the command takes too long to be read. `is_safe`: mode auto would
     run it without asking. `scripts` are the scripts that a command runs of those that the session's calls
     changed: paths and texts. `links` are paths that a command writes, with the paths in the workspace where
     links lead them. `offers_demo_calls`: one answer may let the demo model make all calls of its script.
@@ -324,6 +333,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
     scripts: tuple[tuple[str, str], ...] = ()
     links: tuple[tuple[str, str], ...] = ()
     secrets: tuple[str, ...] = ()
+    protected_paths: tuple[ProtectedPath, ...] = ()
     offers_demo_calls: bool = False
     is_reading: bool = False
     asked_parts: tuple[str, ...] = ()

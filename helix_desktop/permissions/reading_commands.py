@@ -42,6 +42,8 @@ _LETTERS = re.compile(r"-[A-Za-z0-9.][^\n]+")
 _PATTERN_OPTIONS = frozenset({"-e", "--regexp", "--expression", "--files", "--type-list", "--version"})
 """Options with which the first word is no pattern or script."""
 
+_PATH_KINDS = ("FILE", "FILES", "PATH")
+
 Operator = Literal["", "|", "||", "&&", ";"]
 
 
@@ -254,6 +256,21 @@ def reads_only_its_input(simple: SimpleCommand, programs: Mapping[str, Sequence[
     return not reader.searched or (simple.operator, simple.words[0].text) == ("|", "rg")
 
 
+def path_arguments(
+    words: Sequence[Word], programs: Mapping[str, Sequence[ReadingProgram]]
+) -> tuple[tuple[str, ...], ReadingProgram | None, bool]:
+    """Return the arguments of a program that may name paths, its line of the list, and if that allows them.
+
+    They are all of them where the list does not tell paths from others.
+    """
+    program = _find_program(words, programs)
+    used = list(_arguments(program, words[len(program.words) :])) if program is not None else [None]
+    known = [argument for argument in used if argument is not None]
+    if len(known) < len(used):
+        return tuple(word.text for word in words[1:]), program, False
+    return tuple(each.word.text for each in known if each.kind in _PATH_KINDS), program, True
+
+
 def changes_folder_inside(commands: Sequence[SimpleCommand], at: int, root: str) -> bool:
     """Return True for `cd FOLDER &&` at a place among commands, into a folder of the workspace at `root`."""
     operator: Operator = commands[at + 1].operator if at + 1 < len(commands) else ""
@@ -276,7 +293,7 @@ class _Reader:
             return False
         if [word.text for word in words[:2]] == ["git", "--no-pager"]:
             words = (words[0], *words[2:])
-        program = self._program(words)
+        program = _find_program(words, self._known)
         if program is None:
             return False
         used = list(_arguments(program, words[len(program.words) :]))
@@ -299,17 +316,6 @@ class _Reader:
             self.searched |= {place.path: None for place in places}
         return True
 
-    def _program(self, words: Sequence[Word]) -> ReadingProgram | None:
-        texts = tuple(word.text for word in words)
-        return next(
-            (
-                program
-                for program in self._known.get(texts[0], ())
-                if texts[: len(program.words)] == program.words
-            ),
-            None,
-        )
-
     def _change_folder(self, arguments: Sequence[_Argument], operator: Operator, following: Operator) -> bool:
         """Follow `cd FOLDER &&`: else what comes may run in another folder."""
         if len(arguments) != 1 or arguments[0].word.has_wildcards:
@@ -325,7 +331,7 @@ class _Reader:
 
     def _note_paths(self, argument: _Argument) -> bool:
         """Note the paths that a word may name; return False if one is not to be read without asking."""
-        if argument.kind not in ("FILE", "FILES", "PATH"):
+        if argument.kind not in _PATH_KINDS:
             return True
         text, has_wildcards = argument.word
         if text == "-":
@@ -347,6 +353,14 @@ class _Reader:
         if inside.startswith(("/", "~")) or inside.split("/")[0] == ".." or holds_secrets(inside):
             return None
         return inside
+
+
+def _find_program(
+    words: Sequence[Word], programs: Mapping[str, Sequence[ReadingProgram]]
+) -> ReadingProgram | None:
+    texts = tuple(word.text for word in words)
+    found = programs.get(texts[0], ())
+    return next((each for each in found if texts[: len(each.words)] == each.words), None)
 
 
 class _Argument(NamedTuple):

@@ -56,9 +56,10 @@ _WILDCARD = re.compile(r"[*?\[]")
 class PermissionDecision(msgspec.Struct, frozen=True):
     """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither.
 
-    Mode auto asks because of the places `data_loss`, the paths `auto_executed` or `secrets` (see
-    `find_effects`), or as the command takes too long to be read: `is_too_long`. `mcp_change` says why no rule
-    allows an MCP call that the user allowed before.
+    Where it asks, `data_loss`, `auto_executed` and `secrets` are what the call does that its user may not
+    want (see `find_effects`); `is_too_long`: that can't be said. Because of each, mode auto asks. `changed`
+    are the paths that it writes.
+    `mcp_change` says why no rule allows an MCP call that the user allowed before.
     """
 
     effect: RuleEffect
@@ -68,7 +69,12 @@ class PermissionDecision(msgspec.Struct, frozen=True):
     auto_executed: tuple[str, ...] = ()
     is_too_long: bool = False
     secrets: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
     mcp_change: McpChange = ""
+
+    @property
+    def has_dangers(self) -> bool:
+        return bool(self.data_loss or self.auto_executed or self.secrets or self.is_too_long)
 
 
 def evaluate(
@@ -81,7 +87,7 @@ def evaluate(
     rules = tuple(rules)
     subjects = (request.subject, *request.other_paths)
     decisions = [
-        _evaluate_one(rules, msgspec.structs.replace(request, subject=subject, other_paths=()), mode)
+        _evaluate_with_dangers(rules, msgspec.structs.replace(request, subject=subject, other_paths=()), mode)
         for subject in subjects
     ]
     strictest = min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
@@ -105,7 +111,7 @@ def _by_part(request: ApprovalRequest) -> list[ApprovalRequest]:
 
 
 class NearRule(NamedTuple):
-    """The rule that would allow a command if it did no more: without these variables, or these parts.
+    """The rule that would allow a command if it did no more: without these variables, parts or paths.
 
     With neither it may send its output elsewhere, or what it runs isn't known.
     """
@@ -132,8 +138,24 @@ def allowed_but_for(rules: Iterable[PermissionRule], request: ApprovalRequest) -
     rule = next(near, None)
     if rule is None:
         return None
+    if request.protected_paths:
+        paths = (each.path for each in request.protected_paths)
+        return NearRule(rule, parts=tuple(path for path in paths if path != "."))
     uncovered = (part for part in _by_part(request) if not any(rule_applies(each, part) for each in patterns))
     return NearRule(rule, parts=tuple(part.asked_parts[0] for part in uncovered))
+
+
+def _evaluate_with_dangers(
+    rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode
+) -> PermissionDecision:
+    decision = _evaluate_one(rules, request, mode)
+    if decision.effect != "ask" or request.kind not in ("command", "edit"):
+        return decision
+    decision = _add_dangers(decision, request)
+    is_held = request.kind == "edit" or request.confined
+    if mode == "auto" and is_held and decision.rule is None and not decision.has_dangers:
+        return PermissionDecision("allow", mode="auto")
+    return decision
 
 
 def _evaluate_one(
@@ -153,31 +175,30 @@ def _evaluate_one(
         return PermissionDecision(first.effect, first)
     if request.is_reading:
         return PermissionDecision("allow")
-    if mode == "auto" and (request.kind == "edit" or (request.kind == "command" and request.confined)):
-        return _decide_in_auto(request)
     return PermissionDecision("ask", mcp_change=_change_since_allowed(rules, request))
 
 
-def _decide_in_auto(request: ApprovalRequest) -> PermissionDecision:
-    """Decide an edit or a confined command.
-
-    Ask if nothing brings back what it destroys, others run what it writes, or it shows keys or passwords.
-    """
+def _add_dangers(decision: PermissionDecision, request: ApprovalRequest) -> PermissionDecision:
+    """Add what an edit or a command destroys for good, what others run that it writes, and keys it shows."""
     if request.kind == "command":
+        folder = request.folder if request.confined else ""  # else the command itself changes into it
         effects = find_effects(
-            request.subject, request.coverage, request.folder, request.root, request.scripts, request.links
+            request.subject, request.coverage, folder, request.root, request.scripts, request.links
         )
         lost, changed, is_whole = effects.lost, effects.changed, effects.is_whole
         secrets = effects.secrets
     else:
-        changed = (request.subject,) if request.kind == "edit" else ()
+        changed = (request.subject,)
         lost, is_whole, secrets = _lost_by_edit(request), True, ()
     executed = _auto_executed(changed, request.kind == "command")
     executed += tuple(path for path in changed if path in request.auto_executed and path not in executed)
-    if is_whole and not lost and not executed and not secrets:
-        return PermissionDecision("allow", mode="auto")
-    return PermissionDecision(
-        "ask", data_loss=lost, auto_executed=executed, is_too_long=not is_whole, secrets=secrets
+    return msgspec.structs.replace(
+        decision,
+        data_loss=lost,
+        auto_executed=executed,
+        is_too_long=not is_whole,
+        secrets=secrets,
+        changed=changed,
     )
 
 
@@ -281,9 +302,11 @@ def _change_since_allowed(rules: Iterable[PermissionRule], request: ApprovalRequ
 def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: bool) -> bool:
     match rule.kind, request.kind:
         case "pattern", "command":
-            # Outside a sandbox without network an allowed first word can carry anything away.
+            # Outside a sandbox without network an allowed first word can carry anything away, and whoever
+            # allowed `cat *` did not mean keys.
             return (
                 request.confined
+                and not request.protected_paths
                 and all(
                     certainly_matches(rule.subject, part, request.root)
                     for part in request.asked_parts or (request.subject,)
@@ -469,6 +492,8 @@ _WITH_SUBCOMMAND = frozenset({
 _TEST_RUNNERS = frozenset({
     "ctest", "jest", "mocha", "phpunit", "py.test", "pytest", "rspec", "tox",
 })  # fmt: skip
+_TEST_MODULES = frozenset({"pytest", "unittest"})
+_RUNNING_NO_CODE = frozenset({"git", "ruff"})
 _DESTROYING = frozenset({
     "rm", "rmdir", "unlink", "shred", "truncate", "dd", "srm", "rimraf", "trash", "mkfs", "kill", "killall",
     "pkill",
@@ -525,10 +550,10 @@ def _repeated_words(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     """Return the first words of a command for its pattern, and if any may follow; none if it is too broad."""
     name, second, third = (*words, "", "")[:3]
     if second == "-m" or second in (*_SCRIPTS.get(name, ()), *RUNNING_ACTIONS.get(name, ())):
-        is_named = bool(third) and not third.startswith("-") and third not in _RUNNERS
+        is_named = _is_named(third) and third not in _RUNNERS
         return (words[:3] if is_named else ()), is_named
     if name in PACKAGE_RUNNERS or INTERPRETERS.fullmatch(name):
-        is_named = bool(second) and not second.startswith("-")
+        is_named = _is_named(second)
         return (words[:2] if is_named else ()), is_named
     if name not in _WITHOUT_SUBCOMMAND and _SUBCOMMAND.fullmatch(second):
         return words[:2], True
@@ -537,13 +562,25 @@ def _repeated_words(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:
     return words[:1], True
 
 
+def _is_named(word: str) -> bool:
+    return bool(word) and not word.startswith("-")
+
+
 def runs_project_code(command: str, root: str) -> bool:
     """Return True for tests and scripts of the project: what a rule for them allows is anything anyway."""
     name, second, third = (*(main_words(command, root) or ()), "", "", "")[:3]
     if name in _WITH_SUBCOMMAND:
         return name != "git" and second in ("test", "run", "run-script")
     is_module = bool(INTERPRETERS.fullmatch(name)) and second == "-m"
-    return name in _TEST_RUNNERS or (is_module and third in ("pytest", "unittest"))
+    return name in _TEST_RUNNERS or (is_module and third in _TEST_MODULES)
+
+
+def runs_any_code(words: Sequence[str]) -> bool:
+    """Return True for programs that run code of the project: it may read all that their sandbox shows."""
+    name, second, third = (*words, "", "", "")[:3]
+    if INTERPRETERS.fullmatch(name):
+        return third in _TEST_MODULES if second == "-m" else _is_named(second)
+    return name in _TEST_RUNNERS | PACKAGE_RUNNERS | (_WITH_SUBCOMMAND - _RUNNING_NO_CODE)
 
 
 def suggest_command_rules(

@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from helix_desktop.agent.session import ApprovalRequested, Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.tools.process import find_ripgrep
 from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
@@ -82,25 +82,24 @@ def is_lasting(request: ApprovalRequest) -> bool:
     return not request.lasting_refusal and any(rule.kind == "pattern" for rule in request.suggested_rules)
 
 
-async def test_reading_asks_never_programs_once_and_the_rest_each_time(home: Path) -> None:
-    """The user allows tests and builds always, with the button; the rest they deny, which changes nothing."""
+Answer = Callable[[ApprovalRequest], ApprovalReply]
+
+
+async def run_commands(
+    home: Path, commands: Iterable[str], answer: Answer, *rules: PermissionRule
+) -> tuple[list[ApprovalRequest], list[RecordedEvent]]:
+    """Run a turn of these commands with saved rules; return what was asked, and the log."""
     asked: list[ApprovalRequest] = []
-    kinds = {command: kind for kind, command in COMMANDS}
     loop = asyncio.get_running_loop()
 
     def on_update(_session: str, update: Update) -> None:
-        if not isinstance(update, ApprovalRequested):
-            return
-        asked.append(update.ask)
-        reply = ApprovalReply("deny")
-        if kinds[update.ask.detail] in ("tests", "builds"):
-            (pattern,) = (rule for rule in update.ask.suggested_rules if rule.kind == "pattern")
-            reply = ApprovalReply("always", pattern)
-        loop.call_soon(conversation.decide, update.ask.call_id, reply)
+        if isinstance(update, ApprovalRequested):
+            asked.append(update.ask)
+            loop.call_soon(conversation.decide, update.ask.call_id, answer(update.ask))
 
     calls = [
         StreamedReply(Call("run_command", json.dumps({"command": command}), id=f"call_{number}"))
-        for number, (_, command) in enumerate(COMMANDS)
+        for number, command in enumerate(commands)
     ]
     services = AppServices(DataDir(home / "data"), os.environ)
     async with ChatServer(replies_in_order(*calls, text_reply("Done."))) as server:
@@ -109,12 +108,27 @@ async def test_reading_asks_never_programs_once_and_the_rest_each_time(home: Pat
             services.registry.change(record.id, trusted=True)
             workspace = await services.open_workspace(record.id)
             await workspace.set_models(await services.models.adhoc("scripted", server.base_url, 200_000))
+            for rule in rules:
+                await workspace.services.permissions.add(rule)
             conversation = await workspace.open_session("one")
             workspace.on(Update, on_update)
             await conversation.run("Go on")
-            log = list(conversation.session.log)
+            return asked, list(conversation.session.log)
         finally:
             await services.close()
+
+
+async def test_reading_asks_never_programs_once_and_the_rest_each_time(home: Path) -> None:
+    """The user allows tests and builds always, with the button; the rest they deny, which changes nothing."""
+    kinds = {command: kind for kind, command in COMMANDS}
+
+    def answer(request: ApprovalRequest) -> ApprovalReply:
+        if kinds[request.detail] not in ("tests", "builds"):
+            return ApprovalReply("deny")
+        (pattern,) = (rule for rule in request.suggested_rules if rule.kind == "pattern")
+        return ApprovalReply("always", pattern)
+
+    asked, log = await run_commands(home, kinds, answer)
     counts = dict.fromkeys(ASKED_BY_KIND, 0)
     for request in asked:
         counts[kinds[request.detail]] += 1
@@ -153,6 +167,33 @@ def check_what_is_offered(asked: list[ApprovalRequest], kinds: dict[str, str]) -
 
 LASTING = ("git add -A", 'git commit -m "Say what main prints"')
 """Writes of git that destroy nothing whatever their options."""
+
+
+SAVED_FOR_READING = ("cat *", "git show *", "rg *")
+
+
+async def test_no_rule_for_first_words_is_offered_or_used_for_what_is_dangerous(home: Path) -> None:
+    """The user allowed `cat *` and others always; all of these are asked about, and say what they may do."""
+    rules = [
+        PermissionRule("run_command", subject, kind="pattern", confined=True) for subject in SAVED_FOR_READING
+    ]
+    asked, _ = await run_commands(home, DANGEROUS, lambda _: ApprovalReply("deny"), *rules)
+    assert [request.detail for request in asked] == list(DANGEROUS)
+    for request in asked:
+        paths = (
+            *request.secrets, *request.auto_executed, *(place.path for place in request.data_loss),
+            *(each.path for each in request.protected_paths),
+        )  # fmt: skip
+        assert DANGEROUS[request.detail] in paths, request.detail
+        assert {rule.kind for rule in request.offered_rules} == {"exact"}, request.detail
+
+
+DANGEROUS = {
+    "cat .env": ".env", "cat .env | head -1": ".env", "cat .env.local": ".env.local",
+    "cat /etc/hostname": "/etc/hostname", "git show HEAD:.env": ".env", "rg --replace=x KEY": ".env",
+    "printf x > .vscode/tasks.json": ".vscode/tasks.json", "cp README.md .envrc": ".envrc",
+    "rm .env": ".env",
+}  # fmt: skip
 
 
 async def test_a_run_without_a_user_follows_the_same_rule(home: Path) -> None:

@@ -28,7 +28,6 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.permissions.data_loss import find_effects
 from helix_desktop.permissions.files_run_by_programs import auto_run_kind
 from helix_desktop.permissions.rules import (
     NearRule,
@@ -169,7 +168,9 @@ class ApprovalService:
                 return _automatic_outcome(decision)
             coverage = self._new_places(coverage)
             offers = request.suggested_rules
-            if near is not None and near.parts:  # a rule for what is left covers all of it
+            if decision.has_dangers or request.protected_paths:
+                offers = tuple(rule for rule in offers if rule.kind != "pattern")
+            elif near is not None and near.parts:  # a rule for what is left covers all of it
                 offers = suggest_command_rules(
                     request.subject, request.confined, request.rule.subject, request.root, near.parts
                 )
@@ -260,15 +261,13 @@ def _evaluate(
     Takes up to a second for a contrived command: for a thread.
     """
     decision = evaluate(rules, ask, mode)
-    is_safe = (
-        decision.effect == "ask" and not decision.rule and evaluate(rules, ask, "auto").effect == "allow"
-    )
+    may_be_safe = decision.effect == "ask" and not decision.rule and not decision.has_dangers
+    is_safe = may_be_safe and evaluate(rules, ask, "auto").effect == "allow"
     coverage = ask.coverage
     if decision.effect == "ask" and ask.kind == "command" and coverage is not None and not coverage.error:
-        effects = find_effects(ask.subject, coverage, ask.folder, ask.root, ask.scripts, ask.links)
-        changed = set(effects.changed)
+        changed = set(decision.changed)
         places = dict.fromkeys(
-            (*effects.lost, *(place for place in coverage.places if place.path in changed))
+            (*decision.data_loss, *(place for place in coverage.places if place.path in changed))
         )
         coverage = FileCoverage(places=tuple(places), uncovered=len(places), is_complete=True)
     asks_by_itself = decision.effect == "ask" and decision.rule is None

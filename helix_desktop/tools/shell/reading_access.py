@@ -8,11 +8,14 @@ import os
 import struct
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.names import SECRET_GLOBS, holds_secrets, is_secret_path
+from helix_desktop.domain.tools import PathProtection, ProtectedPath
+from helix_desktop.permissions.named_paths import NamedPaths, find_named_paths
 from helix_desktop.permissions.reading_commands import ReadingUse, ReadPath, reading_use
-from helix_desktop.permissions.reading_programs import find_programs
+from helix_desktop.permissions.reading_programs import DEFAULT_LINES, find_programs
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, normalize_path
 from helix_desktop.tools.shell.file_lookups import read_text
@@ -51,6 +54,39 @@ class ReadingAccess:
         except ToolError:  # they can't be listed
             return None
 
+    async def protected_paths(
+        self, command: str, folder: str, lines: Sequence[str]
+    ) -> tuple[ProtectedPath, ...]:
+        """Return what a command may use that no rule for its first words covers."""
+        programs = find_programs((*DEFAULT_LINES, *lines))
+        named = find_named_paths(command, folder, self._root, programs)
+        found, searched = await asyncio.to_thread(self._protected, named, folder)
+        try:
+            keys = await self._files_with_keys(searched)
+        except ToolError:
+            keys = None
+        paths = ["."] if keys is None else [str(path.relative_to(self._root)) for path in keys]
+        return tuple(dict.fromkeys((*found, *(ProtectedPath(path, "secret") for path in paths))))
+
+    def _protected(self, named: NamedPaths, folder: str) -> tuple[list[ProtectedPath], list[str]]:
+        """Return what of all that is named, or stored by git, is protected, and what is left to search."""
+        found = [ProtectedPath(path, "outside") for path in named.folders if not self._is_own_folder(path)]
+        for pieces in named.paths:
+            protections = ((path, self._protection(path)) for path in pieces)
+            first = next(((path, why) for path, why in protections if why), None)
+            if first is not None:
+                found.append(ProtectedPath(self._shown(*first), first[1]))
+        if (named.searched or named.shows_tracked) and self._jail.limits.ignore_file.exists:
+            found.append(ProtectedPath(".", "ignored"))
+        if named.shows_tracked:
+            keys = (path for place in (folder, *named.folders) for path in self._tracked_keys(place))
+            found += [ProtectedPath(path, "secret") for path in keys]
+        return found, [path for path in named.searched if self._protection(path) != "outside"]
+
+    def _shown(self, path: str, why: PathProtection) -> str:
+        """Return a path from the workspace; one outside as it was named."""
+        return path if why == "outside" else os.path.relpath(os.path.join(self._root, path), self._root)
+
     def _is_allowed(self, use: ReadingUse, folder: str) -> bool:
         if not self._is_own_folder(folder) or not all(map(self._is_outside_program, use.programs)):
             return False
@@ -59,7 +95,7 @@ class ReadingAccess:
         if (use.searched or use.shows_tracked) and self._jail.limits.ignore_file.exists:
             return False
         folders = (folder, *(place.path for place in use.paths if place.is_folder))
-        return not use.shows_tracked or not any(map(self._has_tracked_keys, folders))
+        return not use.shows_tracked or not any(map(self._tracked_keys, folders))
 
     def _is_own_folder(self, folder: str) -> bool:
         """Return True for a folder of the workspace that no link leads to: `..` leaves it as it seems to."""
@@ -85,18 +121,22 @@ class ReadingAccess:
 
     def _is_readable(self, path: str) -> bool:
         """Return True for a path that tools may read without asking, and for one where nothing is."""
+        return not self._protection(path)
+
+    def _protection(self, path: str) -> PathProtection | Literal[""]:
         real = os.path.realpath(os.path.join(self._root, path))
-        if real != self._root and not _is_inside(real, self._root):
-            return False
+        if path.startswith("~") or (real != self._root and not _is_inside(real, self._root)):
+            return "outside"
+        seeming = os.path.relpath(os.path.join(self._root, path), self._root)
         inside = os.path.relpath(real, self._root)
-        if holds_secrets(path) or holds_secrets(inside):
-            return False
+        if holds_secrets(seeming) or holds_secrets(inside):
+            return "secret"
         try:
-            for each in {path, inside} - {"."}:
+            for each in {seeming, inside} - {"."}:
                 self._jail.limits.check_read(each, tuple(each.split("/")), os.path.isdir(real))
         except ToolError:
-            return False
-        return True
+            return "ignored"
+        return ""
 
     async def _files_with_keys(self, searched: Sequence[str]) -> tuple[Path, ...] | None:
         """Return the files with keys or passwords below folders; None if there are too many to be hidden."""
@@ -116,15 +156,15 @@ class ReadingAccess:
         folders = (os.path.realpath(os.path.join(self._root, path)) for path in paths)
         return [folder for folder in folders if os.path.isdir(folder)]
 
-    def _has_tracked_keys(self, folder: str) -> bool:
-        """Return True if git tracks files with keys or passwords there, or it can't be told."""
+    def _tracked_keys(self, folder: str) -> list[str]:
+        """Return the files with keys or passwords that git tracks there; its own list if it can't be read."""
         index = _find_index(os.path.normpath(os.path.join(self._root, folder)))
         if index is None:
-            return False
+            return []
         try:
-            return any(map(is_secret_path, _tracked_paths(index)))
+            return list(filter(is_secret_path, _tracked_paths(index)))
         except (OSError, ValueError, struct.error):
-            return True
+            return [".git/index"]
 
 
 def _is_inside(path: str, folder: str) -> bool:

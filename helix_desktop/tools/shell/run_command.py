@@ -22,6 +22,7 @@ from helix_desktop.domain.tools import (
     ApprovalRequest,
     AutoRunChange,
     OutputCallback,
+    ProtectedPath,
     ToolResult,
     ignore_output,
 )
@@ -213,7 +214,12 @@ class RunCommand(Tool[RunCommandArguments]):
         in_folder = f"{cd_command(args.folder)} && {subject}" if has_folder and confined else subject
         parts = await self._asked_parts(args) if confined and not is_reading else ()
         offers = suggest_command_rules(subject, confined, exact=in_folder, root=root, asked_parts=parts)
-        links = () if is_reading else await asyncio.to_thread(_links, root, args.folder, args.command)
+        links: tuple[tuple[str, str], ...] = ()
+        protected: tuple[ProtectedPath, ...] = ()
+        if not is_reading:
+            links = await asyncio.to_thread(_links, root, args.folder, args.command)
+            lines, reading = self._context.reading_lines(), self._context.reading
+            protected = await reading.protected_paths(args.command, args.folder, lines)
         asks_for_network = network and sandbox.kind != "none" and not self._context.current_grants().network
         refusal = await asyncio.to_thread(lasting_refusal, args.command, asks_for_network)
         return ApprovalRequest(
@@ -233,6 +239,7 @@ class RunCommand(Tool[RunCommandArguments]):
             links=links,
             is_reading=is_reading,
             asked_parts=parts,
+            protected_paths=protected,
             effect=effect,
             effect_details=() if is_reading else tuple(filter(None, details)),
             lasting_refusal=refusal,

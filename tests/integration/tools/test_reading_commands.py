@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.domain.tools import PathProtection, PermissionRule, RuleEffect
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.permissions.rules import evaluate
 from helix_desktop.tools.shell.sandbox_detect import no_sandbox_provider
@@ -347,3 +347,64 @@ async def test_a_rule_for_tests_covers_them_beside_what_only_reads(sandbox_rig: 
     assert evaluate(rules.values(), await sandbox_rig.asks("pytest && ls", network=True)).effect == "ask"
     for command in ("pytest -v a 2>&1; pytest 2>&1 | tail -3", "pytest -q && black . ; git diff --stat"):
         assert evaluate(rules.values(), await sandbox_rig.asks(command)).effect == "allow", "each has a rule"
+
+
+async def test_a_rule_for_first_words_covers_no_protected_path(sandbox_rig: SandboxRig) -> None:
+    """Also where a link leads to it, an ignore file lists it, a search finds it, or git tracks it."""
+    root = sandbox_rig.root
+    write_file(root, ".env", "KEY=1\n")
+    (root / "keys.txt").symlink_to(".env")
+    (root / "etc").symlink_to("/etc")
+    make_repository(root)
+
+    async def answer(command: str) -> tuple[RuleEffect, set[PathProtection], list[str]]:
+        name = " ".join(command.split()[: 2 if command.startswith("git") else 1])
+        saved = [
+            PermissionRule("run_command", f"{each} *", kind="pattern", confined=True)
+            for each in (name, "cat")
+        ]
+        request = await sandbox_rig.asks(command)
+        exact = PermissionRule("run_command", command, confined=request.confined)
+        assert evaluate([exact], request).effect == "allow", command
+        protections = {each.protection for each in request.protected_paths}
+        effect = evaluate(saved, request).effect
+        return effect, protections, [each.path for each in request.protected_paths]
+
+    for command, protection, path in (
+        ("cat .env", "secret", ".env"), ("cat .env | head -1", "secret", ".env"),
+        ("cat sub/../.env.local", "secret", ".env.local"), ("cat keys.txt", "secret", "keys.txt"),
+        ("tail -n 1 .env", "secret", ".env"), ("less .env", "secret", ".env"),
+        ("cp .env b.txt", "secret", ".env"), ("cd sub && cat ../.env", "secret", ".env"),
+        ("git show HEAD:.env", "secret", ".env"), ("rg --replace=x KEY", "secret", ".env"),
+        ("grep -R KEY .", "secret", ".env"),
+        ("cat /etc/hostname", "outside", "/etc/hostname"), ("cat etc/hostname", "outside", "etc/hostname"),
+        ("cd etc && cat hostname", "outside", "etc"), ("head -c 1 ../x", "outside", "../x"),
+        ("grep -rn x /etc", "outside", "/etc"), ("git -C /etc log", "outside", "/etc"),
+    ):  # fmt: skip
+        effect, protections, paths = await answer(command)
+        assert (effect, protection in protections, path in paths) == ("ask", True, True), command
+    assert (await answer("cat --squeeze a.txt"))[1] == set()
+    assert (await answer("git log -1"))[1] == set()
+    git(root, "add", "-f", ".env")
+    for command in ("git log -1", "git diff --output=x"):
+        assert (await answer(command))[:2] == ("ask", {"secret"}), command
+    git(root, "rm", "-q", "--cached", ".env")
+    write_file(root, ".agentignore", "sub/\n")
+    for command, path in (("cat sub/b.txt", "sub/b.txt"), ("git log -1", "."), ("rg KEY a.txt sub", "sub")):
+        effect, protections, paths = await answer(command)
+        assert (effect, "ignored" in protections, path in paths) == ("ask", True, True), command
+
+
+async def test_a_rule_for_first_words_covers_what_it_is_for(sandbox_rig: SandboxRig) -> None:
+    write_file(sandbox_rig.root, ".env", "KEY=1\n")
+    sandbox_rig.reading_lines = ()
+    if not (await sandbox_rig.asks("pytest")).confined:
+        pytest.skip("rules need a sandbox that confines all")
+    for command in (
+        "cat a.txt", "cat a.txt | head -1", "pytest --basetemp=/tmp/x", "npm test -- --config /tmp/c.json",
+        "python3 a.py /etc/hostname", "git commit -m 'Say it'", "cp a.txt b.txt",
+    ):  # fmt: skip
+        request = await sandbox_rig.asks(command)
+        assert not request.protected_paths, command
+        (*_, pattern) = request.suggested_rules
+        assert evaluate([pattern], request).effect == "allow", command

@@ -298,7 +298,7 @@ async def test_the_copy_is_paused_and_resumed_and_a_command_says_what_it_lacks(
             await rig.use_server(server)
             rig.type_message("Remove it")
             await until(lambda: rig.rows(ApprovalRow), "a question")
-            assert rig.rows(ApprovalRow)[0].uncovered == "Can't be undone in made.txt"
+            assert [place.path for place in rig.rows(ApprovalRow)[0].request.data_loss] == ["made.txt"]
             assert rig.rows(ApprovalRow)[0].uncovered_places[0] == "made.txt · Not copied yet"
         await rig.answer_approval("deny")
         await rig.wait_for_turn_end()

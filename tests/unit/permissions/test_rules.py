@@ -18,6 +18,7 @@ from helix_desktop.domain.tools import (
     ApprovalKind,
     ApprovalRequest,
     PermissionRule,
+    ProtectedPath,
     RuleEffect,
     RuleKind,
 )
@@ -33,6 +34,7 @@ from helix_desktop.permissions.rules import (
     parse_rule,
     rule_applies,
     rule_names,
+    runs_any_code,
     runs_project_code,
     suggest_command_rules,
     suggest_edit_rules,
@@ -111,8 +113,7 @@ def test_plan_mode_allows_no_changes(rules: list[PermissionRule], call: Approval
 @given(st.lists(RULES, max_size=5), ASKS)
 def test_auto_mode_refuses_what_ask_mode_refuses(rules: list[PermissionRule], call: ApprovalRequest) -> None:
     ask_mode, auto = evaluate(rules, call, "ask"), evaluate(rules, call, "auto")
-    plain = msgspec.structs.replace(auto, auto_executed=(), data_loss=())
-    assert plain == ask_mode or (ask_mode.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
+    assert auto == ask_mode or (ask_mode.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
     if auto.mode == "auto":
         assert call.kind == "edit" or call.confined
 
@@ -193,6 +194,33 @@ def test_a_command_that_does_more_than_a_rule_allows_names_that_rule(text: str) 
     assert allowed_but_for([saved], command(text)) == (saved, (), ())
     assert allowed_but_for([saved], command("make test")) is None
     assert allowed_but_for([saved], msgspec.structs.replace(command(text), confined=False)) is None
+
+
+def test_what_a_command_may_do_is_said_whatever_asks() -> None:
+    asks = PermissionRule(ANY, "cat *", kind="pattern", effect="ask")
+    calls = [command("cat .env"), command("cat .env", confined=False)]
+    for decision in (*(evaluate([], call) for call in calls), evaluate([asks], calls[0], "auto")):
+        assert (decision.effect, decision.secrets) == ("ask", (".env",))
+    assert evaluate([], command("printf x > .vscode/tasks.json")).auto_executed == (".vscode/tasks.json",)
+    assert [place.path for place in evaluate([], command("rm a.txt")).data_loss] == ["a.txt"]
+    assert not evaluate([], command("make test")).has_dangers
+    assert evaluate([], edit(".envrc")).auto_executed == (".envrc",)
+    in_folder = msgspec.structs.replace(command("cd sub && cat .env", confined=False), folder="sub")
+    assert evaluate([], in_folder).secrets == ("sub/.env",)
+
+
+def test_no_pattern_covers_a_protected_path() -> None:
+    """After “Always allow cat”, `cat /etc/hostname` and `cat .env.local` ran without a question."""
+    saved = PermissionRule("run_command", "cat *", kind="pattern", confined=True)
+    asked = msgspec.structs.replace(
+        command("cat a.txt /etc/hostname"), protected_paths=(ProtectedPath("/etc/hostname", "outside"),)
+    )
+    assert evaluate([saved], command("cat a.txt")).effect == "allow"
+    for mode in MODES[:2]:
+        assert evaluate([saved], asked, mode).effect != "allow"
+    assert allowed_but_for([saved], asked) == (saved, (), ("/etc/hostname",))
+    exact = PermissionRule("run_command", asked.subject, confined=True)
+    assert evaluate([saved, exact], asked).effect == "allow", "that names it"
 
 
 def test_each_part_of_a_command_may_have_a_rule_of_its_own() -> None:
@@ -661,3 +689,15 @@ def test_plan_mode_lets_a_server_be_asked_that_says_it_only_reads() -> None:
     assert evaluate([], mcp_call(), "plan").mode == "plan"
     assert evaluate([msgspec.structs.replace(reader.rule, effect="deny")], reader, "plan").effect == "deny"
     assert reader.may_change_files, "a claim is no proof: what it changes is recorded"
+
+
+@for_each(
+    ("text", "is_code"),
+    [
+        ("pytest -q", True), ("npm test", True), ("make", True), ("npx vitest", True), ("python3 a.py", True),
+        ("python3 -m pytest", True), ("python3 -m json.tool", False), ("python3 -c 1", False),
+        ("cat a.txt", False), ("git show", False), ("ruff check", False), ("cp a b", False),
+    ],
+)  # fmt: skip
+def test_what_may_read_all_that_its_sandbox_shows(text: str, is_code: bool) -> None:
+    assert runs_any_code(text.split()) == is_code

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.tools import ANY, LastingRefusal, McpChange
+from helix_desktop.domain.tools import ANY, ApprovalRequest, LastingRefusal, McpChange, PathProtection
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden
 from helix_desktop.ui.chat.actions import (
@@ -48,7 +48,7 @@ _LABELS: dict[ApprovalAnswer, TranslatableText] = {
 _DENY_WITH_MESSAGE = text("Deny with your message")
 _REFUSALS: dict[LastingRefusal, TranslatableText] = {
     "destroys": text("Always allow isn't offered for what can destroy files or commits."),
-    "leaves": text("Always allow isn't offered for what reaches outside the sandbox."),
+    "leaves": text("Always allow isn't offered for what may reach outside the sandbox."),
 }
 _NAMED_PLACES = 5  # before the others are counted
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
@@ -103,8 +103,6 @@ def _warnings(row: ApprovalRow) -> Iterator[str]:
         yield tr("Can destroy files or commits.")
     if request.effect and not row.is_safely_sandboxed:
         yield translate(request.effect)
-    elif request.lasting_refusal == "leaves":
-        yield tr("Reaches outside the sandbox.")
     if request.kind == "mcp":
         yield tr("MCP servers run outside the sandbox: only files in this folder can be undone.")
     if request.auto_executed:
@@ -113,12 +111,30 @@ def _warnings(row: ApprovalRow) -> Iterator[str]:
     if request.secrets:
         names = _first_places(request.secrets)
         yield tr("May show keys or passwords to the model: {names}.", names=names)
+    yield from _protected(request)
     if request.is_too_long:
         yield tr("Too long or too nested to be checked.")
     if request.kind == "read":
         yield tr("It may hold keys or passwords. What the agent reads is sent to the model.")
     if row.uncovered:
         yield tr("{sentence}.", "a whole sentence", sentence=row.uncovered)
+
+
+def _protected(request: ApprovalRequest) -> Iterator[str]:
+    """Yield what a command may use that no rule for its first words covers, but for what it surely shows."""
+    paths: dict[PathProtection, list[str]] = {"secret": [], "outside": [], "ignored": []}
+    for each in request.protected_paths:
+        if each.path not in request.secrets:
+            name = tr("anywhere in the workspace") if each.path == "." else each.path
+            paths[each.protection].append(name)
+    if paths["secret"]:
+        names = _first_places(paths["secret"])
+        yield tr("May use files with keys or passwords: {names}.", names=names)
+    if paths["outside"]:
+        yield tr("May use files outside the workspace: {names}.", names=_first_places(paths["outside"]))
+    if paths["ignored"]:
+        names = _first_places(paths["ignored"])
+        yield tr("May use files that all tools leave out: {names}.", names=names)
 
 
 def _uncovered(row: ApprovalRow) -> str:

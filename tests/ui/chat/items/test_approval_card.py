@@ -12,8 +12,9 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.tools import ApprovalRequest, EditedFile, LastingRefusal, McpChange
+from helix_desktop.domain.tools import ApprovalRequest, EditedFile, LastingRefusal, McpChange, ProtectedPath
 from helix_desktop.permissions.rules import suggest_command_rules, suggest_server_rules
+from helix_desktop.tools.shell.sandbox_scope import SandboxKind, describe_sandbox
 from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.page import ChatPage
@@ -86,8 +87,7 @@ def test_it_says_which_button_allows_one_call_of_the_demo_and_which_all(view: Ch
 
 
 @pytest.mark.parametrize(
-    ("refusal", "why"),
-    [("destroys", "Can destroy files or commits."), ("leaves", "Reaches outside the sandbox.")],
+    ("refusal", "why"), [("destroys", "Can destroy files or commits."), ("leaves", "Run it")]
 )
 def test_what_destroys_or_leaves_the_sandbox_is_never_allowed_always(
     view: ChatView, qtbot: QtBot, refusal: LastingRefusal, why: str
@@ -110,6 +110,34 @@ def test_it_calls_a_sandbox_with_network_what_it_is(view: ChatView) -> None:
     assert _shown(view, said)[1].sandbox_text == "", "once"
     free = replace(networked, is_sandboxed=False)
     assert _shown(view, free)[1].sandbox_text == "Not sandboxed"
+
+
+@pytest.mark.parametrize(
+    ("kind", "network"), [("bubblewrap", False), ("bubblewrap", True), ("landlock", False), ("none", True)]
+)
+def test_what_may_reach_the_network_says_one_thing_of_its_sandbox(
+    view: ChatView, kind: SandboxKind, network: bool
+) -> None:
+    """The card of curl said “Reaches outside the sandbox. Sandboxed: … no network.”"""
+    effect = describe_sandbox(kind, network, network_reach="other computers")
+    request = replace(
+        _CONFINED, effect=effect, lasting_refusal="leaves", confined=kind == "bubblewrap" and not network,
+        is_sandboxed=kind != "none", has_network=network,
+    )  # fmt: skip
+    assert [text.text() for text in _shown(view, request)[1].texts] == ["git push", effect]
+    assert _more(view, request) == "Always allow isn't offered for what may reach outside the sandbox."
+
+
+def test_it_names_protected_paths_but_for_those_that_it_surely_shows(view: ChatView) -> None:
+    paths = (
+        ProtectedPath(".env", "secret"), ProtectedPath("a.pem", "secret"),
+        ProtectedPath("/etc\u202e", "outside"), ProtectedPath(".", "ignored"),
+    )  # fmt: skip
+    assert _words(view, secrets=(".env",), protected_paths=paths).startswith(
+        "May show keys or passwords to the model: .env. May use files with keys or passwords: a.pem. "
+        "May use files outside the workspace: /etc\\u202e. "
+        "May use files that all tools leave out: anywhere in the workspace. "
+    )
 
 
 def test_it_names_what_a_call_destroys_and_not_what_it_leaves(view: ChatView) -> None:
