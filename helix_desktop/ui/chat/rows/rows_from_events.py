@@ -176,7 +176,7 @@ class _Group(msgspec.Struct, eq=False):
 class ContextLines:
     """One line for all rewrites before a request that freed enough for one.
 
-    Two requests between which nothing is seen are one, a second handover begins another.
+    Two requests between which nothing is seen are one; a second handover that replaces none begins another.
     Also if a handover is among them, or they took what the user had brought back.
     """
 
@@ -206,8 +206,8 @@ class ContextLines:
         seq = recorded.seq
         is_attached = isinstance(event, SweepMade) and event.reason in ATTACHED_SWEEP_REASONS
         is_others = not is_attached and is_by_user(event) != self._group.is_by_user
-        is_second = isinstance(event, HandoverMade) and not event.revises and self._group.handover_seq
-        if is_others or is_second:
+        is_handover = isinstance(event, HandoverMade) and not (event.revises or event.replaces)
+        if is_others or (is_handover and self._group.handover_seq):
             self._group, self._is_ending = _Group(is_by_user(event)), False
         group = self._group
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
