@@ -141,10 +141,10 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
     assert [chip.label.split(" · ")[1] for chip in chips(rig)] == ["61 lines"]
     paste(rig, "".join(f"{number}: another line of a long log\n" for number in range(3_000)))
     await until(lambda: len(chips(rig)) == 2, "a large one")
-    assert "preview" in chips(rig)[1].label
+    assert "only first and last lines" in chips(rig)[1].label
     menu = chips(rig)[1].menu()
     next(action for action in menu.actions() if action.objectName() == "attachment-full").trigger()
-    await until(lambda: "preview" not in rig.attachment_labels()[-1], "it goes along in full")
+    await until(lambda: "only first" not in rig.attachment_labels()[-1], "it goes along in full")
     QTest.keyClick(chips(rig)[-1], Qt.Key.Key_Delete)
     await until(lambda: len(chips(rig)) == 1, "it is gone")
     paste(rig, LOG)
