@@ -42,9 +42,6 @@ _text = TextContext("Agent")
 
 log = logging.getLogger(__name__)
 
-_ASKED_AFTER_RESTART = _text(
-    "It is asked again after a restart of Helix; a faster model can be set in Settings → Model roles."
-)
 _QUESTION = "You were asked whether this output stays as a preview"  # in a question that no later request has
 CHOICE_TOO_LATE = f"{_QUESTION}; the answer came too late, so it does."
 CHOICE_FAILED = f"{_QUESTION}; asking failed, so it does."
@@ -131,7 +128,7 @@ class FormPrompt:
                 default_choices,
                 label,
                 duration_ms=elapsed_ms(),
-                note=join_sentences(late, _ASKED_AFTER_RESTART),
+                note=late,
                 model_note=CHOICE_TOO_LATE,
                 timed_out=True,
             )
@@ -379,9 +376,11 @@ class IntakeGate:
         except TimeoutError:
             slow_model = decision.model if took_most else bill.model or decision.model
             self._slow_models.add(slow_model, deadline_s)
-            late = _text("{model} took too long to pick the part that the agent asked for.", model=slow_model)
-            note = join_sentences(late, _ASKED_AFTER_RESTART)
-            return replace(held_output.preview, chosen="timeout", intake_note=note)
+            late = _text(
+                "The part that the agent asked for wasn't ready in time: {model} was too slow.",
+                model=slow_model,
+            )
+            return replace(held_output.preview, chosen="timeout", intake_note=late)
         except HelixError as error:
             note = join_sentences(error.what, error.why, error.details, error.fix)
             return replace(held_output.preview, intake_note=note)

@@ -33,11 +33,12 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
     meaning = tr("Cached outputs are replaced by a short description, compacted turns by a summary.")
-    return f"{meaning} {explain_ways_back()}"
+    return f"{meaning} {tr('The agent can recall both, Undo restores both.')}"
 
 
-def explain_ways_back() -> str:
-    return tr("The agent can recall them; rows have Undo.")
+def explain_rows() -> str:
+    """Return what brings back what left, beside the rows of the next request."""
+    return tr("The agent recalls them; click rows for Undo.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:

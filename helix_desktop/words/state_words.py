@@ -13,7 +13,7 @@ tr = Translator("Context")
 text = TextContext("Context")
 
 _IN_CONTEXT, _UNDO = text("In context"), text("Undo")
-OUTDATED = text("Older version")
+OUTDATED = text("Edited since")
 
 
 class StateWords(NamedTuple):

@@ -17,7 +17,7 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.words.call_targets import call_title
+from helix_desktop.words.call_targets import call_title, call_verb, shown_target
 from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.translation import Translator, translate
@@ -112,8 +112,9 @@ class WindowRow(WindowItem, frozen=True):
             target = self.name.removeprefix(f"{self.tool} ")
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
-            elif self.tool == RECALL_TOOL:
-                target = _FOLDERS.sub(r"\1", target)
+            elif self.tool == RECALL_TOOL:  # in a narrow list its name says most
+                target = shown_target(self.tool, _FOLDERS.sub(r"\1", target), is_attached=True)
+                return f"{call_verb(self.tool, 'done', self.name)} {target}"
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         return tr("Answer") if self.kind == "assistant" and self.has_words else self.name
 

@@ -58,7 +58,7 @@ from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
-from helix_desktop.words.next_compaction import explain_ways_back
+from helix_desktop.words.next_compaction import explain_rows
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import Translator, translate
@@ -207,7 +207,7 @@ def _draw_lines(pen: Pen, color: str, width: int, *lines: QLineF) -> None:
 class KeyValue(Themed, QWidget):
     """A name, its value at the other end, and before both a dot in the color of a token, if there is one.
 
-    A value in `muted` words is no figure to look for; its line stands below others with a dot.
+    A value in `muted` words is no figure to look for.
     """
 
     def __init__(self, name: str = "", value: str = "", dot: str = "", *, muted: bool = False) -> None:
@@ -217,9 +217,7 @@ class KeyValue(Themed, QWidget):
         self._value = TextLine(value, 12, role="muted") if muted else TextLine(value, 12, 500, role="text")
         self._value.align = Qt.AlignmentFlag.AlignRight
         self._value.is_fixed_width = not muted
-        self.setLayout(
-            row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot or muted else 0, 0, 0, 0))
-        )
+        self.setLayout(row(ResponsiveRow(self._name, [self._value]), margins=(17 if dot else 0, 0, 0, 0)))
         self.set_value(name, value)
 
     def make_accessible(self) -> QAccessibleWidget:
@@ -613,10 +611,10 @@ class Inspector(Themed, QWidget):
     def _explain_acts() -> QWidget:
         """Return what stands in the context in place of what left it, behind the dots of its rows."""
         cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
-        large = KeyValue(tr("Large outputs"), tr("part stays"), muted=True)
+        large = KeyValue(tr("Large outputs"), tr("part stays"), STATE_WORDS["in_part"].color, muted=True)
         outputs = KeyValue(tr("Cached outputs"), tr("description stays"), cached, muted=True)
         turns = KeyValue(tr("Compacted turns"), tr("summary stays"), compacted, muted=True)
-        return pane(column(large, outputs, turns, SelectableText(explain_ways_back(), 12, "muted"), gap=4))
+        return pane(column(large, outputs, turns, SelectableText(explain_rows(), 12, "muted"), gap=4))
 
     def _request(self) -> QWidget:
         show_request = PushButton(tr("Show text"), "link", name="show_request")

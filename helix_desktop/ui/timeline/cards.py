@@ -733,6 +733,7 @@ class RunningCard(TimelineRow, frozen=True):
     title: str
     text: str = ""
     usage_text: str = ""
+    is_early: bool = False  # nothing waits for it
 
     estimate = 84
 

@@ -218,7 +218,8 @@ class Timeline(Themed, QWidget):
         rows: list[Row] = [self._usage]
         rows += [ContinuedRow(state.continuations)] if state.continuations else []
         rows += [self.filter_bar] if self.filter_bar.is_needed else []
-        rows += [state.running] if state.running is not None else []
+        if state.running is not None and (self.filter_bar.group == "compacted" or not state.running.is_early):
+            rows.append(state.running)
         cards = [card for card in self._changes if self.filter_bar.matches(card)]
         rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(cards))
         self.cards.show_rows(rows)

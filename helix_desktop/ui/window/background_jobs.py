@@ -89,7 +89,8 @@ class BackgroundJobs:
         progress = self.compaction
         if progress is None or progress.phase == "idle":
             return None
-        return RunningCard(progress.phase, running_text(progress), progress.text, _estimate_of(progress))
+        title, estimate = running_text(progress), _estimate_of(progress)
+        return RunningCard(progress.phase, title, progress.text, estimate, _is_early(progress))
 
     @property
     def compaction(self) -> CompactionProgress | ObservationProgress | None:
@@ -111,8 +112,7 @@ class BackgroundJobs:
         }
         rows = []
         for what, progress in self._compactions.items():
-            is_early = isinstance(progress, ObservationProgress) and progress.is_early
-            if progress.phase != "idle" and not is_early:  # it has a card in the timeline
+            if progress.phase != "idle" and not _is_early(progress):  # it has a card in the timeline
                 words = " · ".join(filter(None, (running_text(progress), _estimate_of(progress))))
                 why = tr("A model summarizes older messages for a compaction. Stop changes nothing.")
                 stop_it = JobAction("stop", stops[what], why)
@@ -237,6 +237,10 @@ class SessionJobs(QObject):
                 pause, start = partial(changes.pause_copy, not coverage.is_paused), self._session.start
                 rows = [_copy_row(coverage, lambda: start(pause(), "pause the first copy"))]
         self._jobs.show_jobs(rows, _FIRST_COPY)
+
+
+def _is_early(progress: CompactionProgress | ObservationProgress) -> bool:
+    return isinstance(progress, ObservationProgress) and progress.is_early
 
 
 def running_text(progress: CompactionProgress | ObservationProgress) -> str:

@@ -260,10 +260,10 @@ def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: I
     pane.set_state(replace(inspector_state(), rows=tuple(rows)))
     model = pane.requests.row_model
     spoken_texts = [model.index(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(len(rows))]
-    assert ["Older version" in words.split(" · ") for words in spoken_texts] == [
-        "Older version" in row.shown_states for row in pane.requests.rows
+    assert ["Edited since" in words.split(" · ") for words in spoken_texts] == [
+        "Edited since" in row.shown_states for row in pane.requests.rows
     ]
-    assert sum("Older version" in words for words in spoken_texts) == 3
+    assert sum("Edited since" in words for words in spoken_texts) == 3
     assert "This is what it was then." in rows[0].tooltip
 
 

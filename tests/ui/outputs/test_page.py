@@ -119,7 +119,7 @@ async def test_the_name_comes_before_the_words_of_its_mark(qtbot: QtBot, scope: 
     assert painted(marked, 0, PAD + name) == painted(1 - marked, 0, PAD + name)
     assert painted(marked, PAD + name, 20) != painted(1 - marked, PAD + name, 20)
     cell = pane.model.index(marked, column)
-    assert cell.data(Qt.ItemDataRole.AccessibleTextRole).endswith(" · Older version")
+    assert cell.data(Qt.ItemDataRole.AccessibleTextRole).endswith(" · Edited since")
     assert "The file has changed since." in cell.data(_TIP)
 
 

@@ -79,7 +79,7 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
 
         rig.perform(Recall(digest, 2, 4))
         await until(lambda: len(rig.attachment_labels()) == 1, "it goes along")
-        assert "Older version" not in rig.attachment_labels()[0]
+        assert "Edited since" not in rig.attachment_labels()[0]
         await until(rig.composer.editor.hasFocus, "ready to type")
         (rig.folder / "project" / "log.txt").write_text("two\n", encoding="utf-8")
         await rig.run_turn("And now?")
@@ -88,24 +88,24 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         assert attached.text in server.bodies[-1]["messages"][-1]["content"]
         label = rig.rows(UserRow)[-1].attachments[0].label
         assert "lines 2-4" in label
-        assert "Older version" in label.split(" · ")
+        assert "Edited since" in label.split(" · ")
         (card,) = rig.rows(ToolRow)
-        assert [word.text for word in unusual_words(card)] == ["Older version"]
+        assert [word.text for word in unusual_words(card)] == ["Edited since"]
         (panel,) = [row for row in inspector_rows(rig) if row.digest == digest]
-        assert panel.shown_states[-1] == "Older version"
+        assert panel.shown_states[-1] == "Edited since"
         rig.perform(Recall(digest))
         await until(lambda: len(rig.attachment_labels()) == 1, "it goes along again")
-        assert "Older version" in rig.attachment_labels()[0].split(" · ")
+        assert "Edited since" in rig.attachment_labels()[0].split(" · ")
         await rig.run_turn("And whole?")
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
         assert not rig.attachment_labels()
 
         rig.perform(OpenCacheEntry(digest))
-        pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "Older version"]
+        pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "Edited since"]
         await until(lambda: [pill.isVisible() for pill in pills] == [True], "the mark in the preview")
         cell = outputs.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
         await until(
-            lambda: cell.data(Qt.ItemDataRole.AccessibleTextRole) == "log.txt · Older version",
+            lambda: cell.data(Qt.ItemDataRole.AccessibleTextRole) == "log.txt · Edited since",
             "the mark in the list",
         )
         assert "has changed since" in cell.data(Qt.ItemDataRole.ToolTipRole)

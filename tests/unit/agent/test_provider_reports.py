@@ -307,5 +307,5 @@ async def test_another_model_is_the_reason_of_a_miss() -> None:
     )
     await rig.workspace.set_models(missing)
     await conversation.run("Go on.")
-    (use,) = newest_cache_uses(conversation.session.log, 1)
+    use, _ = newest_cache_uses(conversation.session.log, 2)
     assert use.causes == (MissCause("model", previous_model=CLAUDE.label),)

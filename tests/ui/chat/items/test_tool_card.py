@@ -129,7 +129,7 @@ def test_a_card_shows_the_shortest_command(view: ChatView) -> None:
 def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> None:
     """With a word, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_outdated=True)])
-    assert "Older version" in widget(view).accessibleName()
+    assert "Edited since" in widget(view).accessibleName()
     assert intents_of(view, lambda: press(view, "outdated")) == [OpenCacheEntry(DIGEST)]
     area = laid_out_card(view).hit_area("outdated")
     assert area is not None
@@ -344,7 +344,7 @@ TESTS = tool_row("t", "run_command", text="", arguments={"command": "npm test"},
         (replace(CARD, badge="excluded"), ["Left out"]),
         (replace(CARD, arguments_cached=True), ["Cached"]),
         (replace(CARD, changed_since=9), []),
-        (replace(CARD, changed_since=9, is_outdated=True), ["Older version"]),
+        (replace(CARD, changed_since=9, is_outdated=True), ["Edited since"]),
         (PREVIEW, ["Large output: only first and last lines"]),
         (
             with_answer(PREVIEW, tokens=700, full_tokens=6_400 - FRAMING_TOKENS),

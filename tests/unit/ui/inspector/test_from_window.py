@@ -524,9 +524,9 @@ def test_parts_as_shown_add_up_whatever_the_provider_reports(steps: list[tuple[i
         ("list_directory", ".", False, "Listed the workspace"),
         ("TodoWrite", "", False, "TodoWrite"),
         ("run_command", "npm run build", True, "Denied npm run build"),
-        (RECALL_TOOL, "read_file src/parts/wrap.py", False, "Recalled stored output: wrap.py"),
-        (RECALL_TOOL, "src/parts/wrap.py", False, "Recalled stored output: wrap.py"),
-        (RECALL_TOOL, "run_command ls src/parts", False, "Recalled stored output: ls src/parts"),
+        (RECALL_TOOL, "read_file src/parts/wrap.py", False, "Recalled wrap.py"),
+        (RECALL_TOOL, "src/parts/wrap.py", False, "Recalled wrap.py"),
+        (RECALL_TOOL, "run_command ls src/parts", False, "Recalled ls src/parts"),
     ],
 )
 def test_a_row_is_named_by_what_was_called(tool: str, target: str, is_denied: bool, label: str) -> None:

@@ -74,7 +74,7 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     background.apply(ObservationProgress("summarize", turns=turns, is_early=True))
     assert not lines(background), "nothing waits for it"
     assert background.card is not None
-    assert background.card.title == "Summarizing turns 1–4…"
+    assert background.card == RunningCard("summarize", "Summarizing turns 1–4…", is_early=True)
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:
