@@ -34,8 +34,7 @@ class Step(msgspec.Struct, frozen=True):
     """A step: its answer's event, its turn, its number in that turn, and when it was recorded.
 
     `tokens` are those of its request, as the provider reported them, else by our count (`is_estimated`); 0:
-    not recorded. An answer without words is seen from the first output of its calls on, `shown_from`; 0:
-    from itself on.
+    not recorded.
     """
 
     seq: int
@@ -44,7 +43,6 @@ class Step(msgspec.Struct, frozen=True):
     at_ms: int
     tokens: int = 0
     is_estimated: bool = False
-    shown_from: int = 0
 
 
 def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
@@ -58,15 +56,9 @@ def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
             case AssistantSpoke(usage=usage, estimate=estimate):
                 number += 1
                 reported = usage.input if usage else 0
-                shown_from = _NOT_YET if is_silent(recorded.event) else 0
                 steps.append(
-                    Step(
-                        *(recorded.seq, turn, number, recorded.at, reported or estimate, not reported),
-                        shown_from=shown_from,
-                    )
+                    Step(recorded.seq, turn, number, recorded.at, reported or estimate, not reported)
                 )
-            case ToolAnswered() if steps and steps[-1].shown_from == _NOT_YET:
-                steps[-1] = msgspec.structs.replace(steps[-1], shown_from=recorded.seq)
             case TurnRetried(after=after):
                 before = (step for step in reversed(steps) if step.seq <= after)
                 step = next(before, None)
@@ -74,12 +66,6 @@ def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def is_silent(answer: AssistantSpoke) -> bool:
-    """Return True of an answer that only calls tools."""
-    return bool(answer.calls) and not answer.text.strip()
-
-
-_NOT_YET = 1 << 62  # beyond every event
 Log = Sequence[RecordedEvent]
 _BEGINNINGS = (
     SessionBranched,

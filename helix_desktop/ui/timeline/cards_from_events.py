@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -426,7 +425,6 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
     """Return the cards that stand for several, by the events of their parts, and their own.
 
     One stands for what the user changed in a row before one request, or Helix, with at most one handover.
-    Two requests between which nothing is seen are one.
     """
     answers, number, is_users = [step.seq for step in steps], 0, False
     runs: list[tuple[list[ChangePart], list[HandoverCard]]] = []
@@ -434,11 +432,10 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
         at, is_by_users = bisect_left(answers, card.seq), _is_by_user(card)
         if at == 0 or is_by_users is None:
             continue
-        is_first_of_request = number != at and (number != at - 1 or steps[at - 1].shown_from < card.seq)
         is_handover = isinstance(card, HandoverCard) and not card.event.revises
         is_attached = isinstance(card, SweepCard) and card.event.reason in ATTACHED_SWEEP_REASONS
         is_others = is_by_users != is_users and not is_attached
-        if not runs or is_first_of_request or is_others or (is_handover and runs[-1][1]):
+        if not runs or number != at or is_others or (is_handover and runs[-1][1]):
             runs.append(([], []))
             number, is_users = at, is_by_users
         if isinstance(card, ChangePart):
@@ -447,7 +444,7 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
             runs[-1][1].append(card)
     groups: dict[int, ChangeCard | HandoverCard] = {}
     for parts, handovers in runs:
-        group = _group(handovers[0] if handovers else None, parts, answers) if parts else None
+        group = _group(handovers[0] if handovers else None, parts) if parts else None
         if group is not None:
             groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
     return groups
@@ -463,9 +460,7 @@ def _is_by_user(card: TimelineCard) -> bool | None:
     return True if isinstance(card, ManualActionCard) and card.kind == "exclude" else None
 
 
-def _group(
-    handover: HandoverCard | None, parts: Sequence[ChangePart], answers: Sequence[int]
-) -> ChangeCard | HandoverCard | None:
+def _group(handover: HandoverCard | None, parts: Sequence[ChangePart]) -> ChangeCard | HandoverCard | None:
     own = {part.seq for part in parts} | ({handover.seq} if handover is not None else set())
     rewrites = [part for part in parts if not _is_attached(part, own)]
     active = tuple(
@@ -473,11 +468,9 @@ def _group(
     )
     undone = tuple(part.seq for part in rewrites if part.is_undone)
     all_parts = sorted((*parts, *([handover] if handover is not None else [])), key=lambda part: -part.seq)
-    sized = [part for part in reversed(all_parts) if part.before]
-    after, before = (sized[-1].after, sized[0].before) if sized else (0, 0)
-    for part, later in pairwise(sized):
-        if bisect_left(answers, part.seq) == bisect_left(answers, later.seq):
-            before += later.before - part.after  # they freed no other tokens than each did
+    sized = [part for part in all_parts if part.before]
+    after = sized[0].after if sized else 0
+    before = after + sum(part.before - part.after for part in sized)
     retaken = sum(part.retaken for part in all_parts)
     if handover is not None:
         undo_with = undone if handover.is_undone else active

@@ -10,7 +10,6 @@ import msgspec
 from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
-from helix_desktop.context.log.steps import is_silent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import covers_around
 from helix_desktop.context.policy_numbers import policy_from_event
@@ -137,7 +136,6 @@ class _Group(msgspec.Struct, eq=False):
     reasons: dict[str, None] = {}
     before: int = 0
     after: int = 0
-    was_sent: bool = False  # with a request, behind which nothing is seen yet
     retaken: int = 0  # messages among what left that the user had brought back
 
     def row(self, transcript: Transcript, around: Mapping[int, int]) -> DividerRow:
@@ -176,28 +174,18 @@ class _Group(msgspec.Struct, eq=False):
 class ContextLines:
     """One line for all rewrites before a request that freed enough for one.
 
-    Two requests between which nothing is seen are one; a second handover that replaces none begins another.
+    A second handover that replaces none begins another.
     Also if a handover is among them, or they took what the user had brought back.
     """
 
     def __init__(self) -> None:
         self._group = _Group(False)
-        self._is_ending = False
         self._shown: list[_Group] = []  # those that have a line
         self._sizes = RewriteSizes()
 
-    def on_answer(self, recorded: RecordedEvent, answer: AssistantSpoke, transcript: Transcript) -> None:
-        """End the line; at an answer without words, once an output is seen."""
+    def on_answer(self, recorded: RecordedEvent, transcript: Transcript) -> None:
         self._sizes.apply(recorded, transcript)
-        self._is_ending = bool(self._group.seqs) and is_silent(answer)
-        if self._is_ending:
-            self._group.was_sent = True
-        else:
-            self._group = _Group(False)
-
-    def on_output(self) -> None:
-        if self._is_ending:
-            self._group, self._is_ending = _Group(False), False
+        self._group = _Group(False)
 
     def on_rewrite(
         self, recorded: RecordedEvent, event: ContextRewrite, transcript: Transcript
@@ -208,7 +196,7 @@ class ContextLines:
         is_others = not is_attached and is_by_user(event) != self._group.is_by_user
         is_handover = isinstance(event, HandoverMade) and not (event.revises or event.replaces)
         if is_others or (is_handover and self._group.handover_seq):
-            self._group, self._is_ending = _Group(is_by_user(event)), False
+            self._group = _Group(is_by_user(event))
         group = self._group
         if not (is_attached and seq - 1 in group.seqs):  # it falls and returns with the one before it
             group.seqs.append(seq)
@@ -217,8 +205,7 @@ class ContextLines:
         if size is not None:
             freed = size.before - size.after
             # What came between two of them, as an undo, counts before both: they freed no other tokens.
-            came_between = 0 if group.was_sent else size.before - group.after
-            group.before, group.after, group.was_sent = group.before + came_between, size.after, False
+            group.before, group.after = group.before - group.after + size.before, size.after
         elif not isinstance(event, HandoverMade):
             freed = event.saved
         group.retaken += transcript.retaken.get(seq, 0)
@@ -549,10 +536,9 @@ class ChatRows(ToolRows):
                 answer = self._answer_row(recorded, response)
                 rows: list[Row] = [*([answer] if answer else []), *self._call_rows(seq, response, transcript)]
                 self.ends.on_answer(recorded, response, rows[0] if rows else None)
-                self._context.on_answer(recorded, response, transcript)
+                self._context.on_answer(recorded, transcript)
                 return rows
             case ToolAnswered() as output:
-                self._context.on_output()
                 return self._on_answer(seq, output, transcript)
             case SideQuestionAnswered() as side_question:
                 self._speaker = None

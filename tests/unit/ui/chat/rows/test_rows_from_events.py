@@ -69,7 +69,7 @@ from helix_desktop.ui.outputs.rows import STATE_LABELS
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
-from helix_desktop.ui.timeline.summary_cards import ChangeCard, FoldCard, HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
 from helix_desktop.words.context_changes import is_by_user
 from helix_desktop.words.numbers import format_tokens
@@ -717,33 +717,17 @@ def test_the_line_of_a_change_made_while_calls_run_stands_above_their_outputs() 
     assert [type(row) for row in live.raw_rows()][-4:] == expected
 
 
-@pytest.mark.parametrize(("words", "lines"), [("", 1), ("I look.", 2)])
-def test_two_changes_between_which_nothing_is_seen_are_one_line_and_one_card(words: str, lines: int) -> None:
-    """A second line followed the first, with only the agent's name between; an output is seen."""
+def test_the_name_above_calls_stays_there_where_the_context_changes_before_their_outputs() -> None:
+    """A line stood between the name and the calls, and read as if the agent had said nothing."""
     simulator = build_history(12, size=8_000)
     simulator.step("Done.", 0, usage_ratio=1.0)
-    outputs, earlier = output_seqs(simulator), len(_context_lines(simulator))
-    first = simulator.transcript.last_seq
+    simulator.send_message("Go on.")
+    outputs, first = output_seqs(simulator), simulator.transcript.last_seq
     simulator.record(SweepMade(tuple(outputs[:3]), 6_000, SweepReason.OVERFLOW))
-    size_before = _context_lines(simulator)[-1].partition(" → ")[0]
-    simulator.step(words, 1, usage_ratio=1.0)
+    simulator.step("", 1, usage_ratio=1.0)
     simulator.record(SweepMade(tuple(outputs[3:6]), 6_000, SweepReason.BATCH))
-    assert len(_context_lines(simulator)[earlier:]) == lines == _count_changes(simulator, first)
-    if not words:
-        size_after = format_tokens(simulator.gauge().used)
-        assert _context_lines(simulator)[-1] == f"{size_before} → {size_after} · Cached 6 outputs"
-    new = [row for row in rows_from_log(simulator.log)[1] if row.key.seq > first]
-    rows = [type(row) for row in new if not isinstance(row, AssistantRow)]
-    assert rows == [*[DividerRow] * lines, ToolRow]
-    simulator.answer_call(0, "words")
-    simulator.record(SweepMade(tuple(outputs[6:9]), 6_000, SweepReason.BATCH))
-    lines += not words  # with words the request that follows is the same
-    assert len(_context_lines(simulator)[earlier:]) == lines == _count_changes(simulator, first)
-
-
-def _count_changes(simulator: SessionSimulator, after: int) -> int:
-    cards = merge_changes(build_cards(simulator.log, simulator.transcript), read_steps(simulator.log))
-    return sum(isinstance(card, ChangeCard | SweepCard) and card.seq > after for card in cards)
+    rows = [row for row in rows_from_log(simulator.log)[1] if row.key.seq > first]
+    assert [type(row) for row in rows] == [DividerRow, DividerRow, AssistantRow, ToolRow]
 
 
 def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
