@@ -65,7 +65,7 @@ def swept_contents(outputs: int, calls: int, image_messages: int) -> tuple[str, 
     """Return what was cached: outputs, texts of calls, the images of some messages; outputs if nothing."""
     contents = []
     if calls:
-        contents.append(tr.plural(calls, "%n tool call", "%n tool calls"))
+        contents.append(tr.plural(calls, "the text of %n tool call", "the text of %n tool calls"))
     if image_messages:
         contents.append(tr.plural(image_messages, "images of %n message", "images of %n messages"))
     if outputs or not contents:

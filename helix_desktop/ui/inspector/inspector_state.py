@@ -255,12 +255,13 @@ class RequestGroup(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> list[str]:
-        """Return of how many rows in it the state is unusual, the commonest first."""
-        counts = Counter(row.state_text for row in self.rows if row.counts_in_group)
-        return [
+        """Return of how many rows in it the state is unusual, the commonest first; if part is compacted."""
+        counts = Counter(row.state_text for row in self.rows if row.counts_in_group and not row.is_summary)
+        states = [
             tr("{count} {state}", count=format_integer(count), state=state.lower())
             for state, count in counts.most_common()
         ]
+        return [*states, tr("part compacted")] if any(row.is_summary for row in self.rows) else states
 
     @property
     def shown_states(self) -> list[str]:

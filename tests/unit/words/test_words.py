@@ -340,8 +340,8 @@ def test_no_figure_rounds_to_nothing_or_beyond_its_unit() -> None:
     ("outputs", "calls", "image_messages", "text"),
     [
         (1_200, 0, 0, "Cached 1,200 outputs"),
-        (0, 1, 0, "Cached 1 tool call"),
-        (3, 2, 1, "Cached 3 outputs, 2 tool calls and images of 1 message"),
+        (0, 1, 0, "Cached the text of 1 tool call"),
+        (3, 2, 1, "Cached 3 outputs, the text of 2 tool calls and images of 1 message"),
     ],
 )
 def test_cached_contents_are_counted_by_kind(

@@ -267,7 +267,7 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     within = fold(simulator, (0, first))
     turn = request_groups(_state(simulator).rows)[-2]
     assert [row.label for row in turn.rows[:2]] == ["Turn 1 · Begin.", "Compacted 1 tool call of turn 1"]
-    assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["1 compacted"])
+    assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["part compacted"])
     assert turn.state_color == STATE_WORDS["folded"].color
     outer = fold(simulator, (0, last))
     row, transcript = turn.rows[1], simulator.transcript
@@ -311,7 +311,7 @@ def test_the_undo_of_a_summary_that_cannot_be_undone_now_says_why() -> None:
     undone, gauge = simulator.transcript.fork_with(Undone(within)), simulator.gauge()
     row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
     assert action_text("undo", row) == "Undo · adds ≈ 40 tokens"
-    assert row.undo_parts[0] == "1 tool call"
+    assert row.undo_parts[0] == "the text of 1 tool call"
     refused = replace(row, undo_refused="Undo the later one first.")
     assert not refused.can_act("undo")
     assert "Undo the later one first." in refused.explanation
