@@ -146,10 +146,7 @@ def restored_output(seq: int, transcript: Transcript) -> str:
 
 
 def undo_of_one_text(seq: int, transcript: Transcript, *, is_undo: bool) -> str:
-    """Return what an undo or redo of change `seq` made of an output; empty where that isn't about one."""
-    change = transcript.rewrites.by_seq.get(seq)
-    if isinstance(change, SweepMade) and len(change.swept) == 1:
-        return restoring_text(_output_name(change.swept[0], transcript), is_cached=not is_undo)
+    """Return what an undo or redo made of an output that `seq` restored; empty of any other change."""
     output = restored_output(seq, transcript)
     return restoring_text(output, is_cached=is_undo) if output else ""
 

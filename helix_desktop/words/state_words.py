@@ -37,7 +37,7 @@ STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_part": StateWords(
         text("In context in part"),
         text("The model sees a part of it; the rest can be recalled."),
-        color="seg_turn",
+        color="seg_part",
     ),
     "pinned": StateWords(
         _IN_CONTEXT, text("Pinned: it always stays in the context."), text("Unpin"), "seg_turn"

@@ -34,7 +34,7 @@ class Step(msgspec.Struct, frozen=True):
     """A step: its answer's event, its turn, its number in that turn, and when it was recorded.
 
     `tokens` are those of its request, as the provider reported them, else by our count (`is_estimated`); 0:
-    not recorded.
+    not recorded. `outputs` are the events of those of its calls.
     """
 
     seq: int
@@ -43,6 +43,7 @@ class Step(msgspec.Struct, frozen=True):
     at_ms: int
     tokens: int = 0
     is_estimated: bool = False
+    outputs: tuple[int, ...] = ()
 
 
 def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
@@ -59,6 +60,9 @@ def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
                 steps.append(
                     Step(recorded.seq, turn, number, recorded.at, reported or estimate, not reported)
                 )
+            case ToolAnswered() if steps:
+                outputs = (*steps[-1].outputs, recorded.seq)
+                steps[-1] = msgspec.structs.replace(steps[-1], outputs=outputs)
             case TurnRetried(after=after):
                 before = (step for step in reversed(steps) if step.seq <= after)
                 step = next(before, None)

@@ -424,12 +424,14 @@ def _name_of_undo(
 def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, ChangeCard | HandoverCard]:
     """Return the cards that stand for several, by the events of their parts, and their own.
 
-    One stands for what the user changed in a row before one request, or Helix, with at most one handover.
+    One stands for what the user changed in a row before one request, or Helix, with at most one handover and
+    no output between.
     """
-    answers, number, is_users = [step.seq for step in steps], 0, False
+    arrivals = sorted(seq for step in steps for seq in (step.seq, *step.outputs))
+    number, is_users = 0, False
     runs: list[tuple[list[ChangePart], list[HandoverCard]]] = []
     for card in reversed(cards):
-        at, is_by_users = bisect_left(answers, card.seq), _is_by_user(card)
+        at, is_by_users = bisect_left(arrivals, card.seq), _is_by_user(card)
         if at == 0 or is_by_users is None:
             continue
         is_handover = isinstance(card, HandoverCard) and not card.event.revises

@@ -241,6 +241,8 @@ class RewriteController(WindowPart):
         }
         await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
         go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
+        words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
+        way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)
         transcript = conversation.session.transcript
         is_choice = all(isinstance(transcript.rewrites.by_seq.get(seq), FormChosen) for seq in seqs)
         coming = restoring_notice(self._session, conversation) if is_undo or is_choice else None
@@ -250,10 +252,6 @@ class RewriteController(WindowPart):
             return
         changes = (card for card in cards if isinstance(card, UndoCard) and {*card.targets} & {*seqs})
         named = next(changes, None)
-        # Where one output was cached alone, it is said as by the choice that restores one of several.
-        is_restored = named is not None and bool(named.of_one) and not is_choice
-        words, name = (tr("Redo"), "redo") if is_undo != is_restored else (tr("Undo"), "undo")
-        way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)
         name = named.title if named is not None else tr("Context changed.")
         why = also_changed(cards, transcript, seqs, named.targets if named is not None else seqs[:1])
         earlier = sum(isinstance(it, SummaryBlock) and it.seq in inside for it in transcript.window.entries())

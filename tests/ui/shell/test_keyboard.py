@@ -320,7 +320,7 @@ def test_commands_are_found_by_words_of_users_their_menu_and_topics_of_the_guide
         ("handover", "Compacted"),
         ("help manual", "Guide"),
         ("dark mode", "Dark theme"),
-        ("marker", "Cached"),
+        ("short description", "Cached"),
     ):
         panel.search.setText(typed)
         assert words(panel)[0] == expected, typed

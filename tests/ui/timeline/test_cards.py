@@ -350,7 +350,7 @@ def test_what_undoing_a_caching_brought_back_was_restored() -> None:
         assert newest.title.startswith(name), "whether it is cached now, without two negations"
     simulator.record(Undone(restored_seq - 1))
     newest, *_ = build_cards(simulator.log, simulator.transcript)
-    assert newest.title.startswith("Restored: "), "by the undo of a caching of one as well"
+    assert newest.title == "Undone: Cached 1 output", "what its line is called"
     simulator.record(FormChosen(first, "full", "more", 12))
     newest, *_ = build_cards(simulator.log, simulator.transcript)
     assert newest.title.startswith("You chose"), "it was cached no more"

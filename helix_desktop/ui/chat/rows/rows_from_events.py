@@ -174,7 +174,8 @@ class _Group(msgspec.Struct, eq=False):
 class ContextLines:
     """One line for all rewrites before a request that freed enough for one.
 
-    A second handover that replaces none begins another.
+    An output that comes between begins another: figures are those of the request at their place. So does a
+    second handover that replaces none.
     Also if a handover is among them, or they took what the user had brought back.
     """
 
@@ -185,6 +186,9 @@ class ContextLines:
 
     def on_answer(self, recorded: RecordedEvent, transcript: Transcript) -> None:
         self._sizes.apply(recorded, transcript)
+        self._group = _Group(False)
+
+    def on_output(self) -> None:
         self._group = _Group(False)
 
     def on_rewrite(
@@ -539,6 +543,7 @@ class ChatRows(ToolRows):
                 self._context.on_answer(recorded, transcript)
                 return rows
             case ToolAnswered() as output:
+                self._context.on_output()
                 return self._on_answer(seq, output, transcript)
             case SideQuestionAnswered() as side_question:
                 self._speaker = None

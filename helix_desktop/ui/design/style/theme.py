@@ -97,6 +97,7 @@ class Theme(_Colors):
     seg_handover = _Color("#2f8fe0", "#4aa8f0")
     seg_turn = _Color("#129a84", "#35c2a8")
     seg_output = _Color("#c47d12", "#f0b454")
+    seg_part = _Color("#b0518f", "#e08cc4")  # of what is in the context in part
     seg_free = _Color("#e3e6ec", "#2b303a")
 
 

@@ -730,6 +730,24 @@ def test_the_name_above_calls_stays_there_where_the_context_changes_before_their
     assert [type(row) for row in rows] == [DividerRow, DividerRow, AssistantRow, ToolRow]
 
 
+def test_changes_before_and_after_an_output_are_two_lines_and_two_cards() -> None:
+    """One line at the place of the first had the sizes of both added: more than the window."""
+    simulator = build_history(12, size=8_000)
+    simulator.step("Done.", 0, usage_ratio=1.0)
+    simulator.send_message("Go on.")
+    outputs, first = output_seqs(simulator), simulator.transcript.last_seq
+    simulator.step("I look.", 1, usage_ratio=1.0)
+    simulator.record(SweepMade(tuple(outputs[:3]), 6_000, SweepReason.BATCH))
+    before = _context_lines(simulator)[-1]
+    simulator.answer_call(0, "word " * 3_000)
+    simulator.record(SweepMade(tuple(outputs[3:6]), 6_000, SweepReason.OVERFLOW))
+    assert _context_lines(simulator)[-2] == before
+    rows = [row for row in rows_from_log(simulator.log)[1] if row.key.seq > first]
+    assert [type(row) for row in rows] == [AssistantRow, DividerRow, ToolRow, DividerRow]
+    cards = merge_changes(build_cards(simulator.log, simulator.transcript), read_steps(simulator.log))
+    assert sum(isinstance(card, SweepCard) and card.seq > first for card in cards) == 2
+
+
 def test_what_the_user_cached_has_a_line_and_a_card_of_its_own() -> None:
     """One line said "by you" of what Helix compacted before the same request."""
     simulator = build_history(12, size=8_000)
