@@ -96,7 +96,7 @@ def divider(row: DividerRow, context: ItemContext, tools: ItemTools) -> Box:
     text = divider_text(row)
     links: list[Box] = [_divider_link(action) for action in row.actions]
     if row.undo_first:
-        label = action_label("redo" if row.is_undone else "undo")
+        label = tr("Undo newer first")  # which, says the tip, and the timeline
         links.append(Frame(Text(label, 12, "faint", 500), (0, 3, 0, 3), tip=row.undo_first))
     if row.details:
         label = tr("Hide details") if is_open else tr("Show details")
