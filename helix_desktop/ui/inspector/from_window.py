@@ -134,8 +134,8 @@ def inspector_state(
 ) -> InspectorState:
     """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
-    What the provider counts more or less is a row, so that all add up to the total. As it counts, `fresh`
-    tokens at the end of the request are not in its cache.
+    What the provider counts more or less is shared by the rows, or a row: all add up to the total. As it
+    counts, `fresh` tokens at the end of the request are not in its cache.
     """
     most = int(gauge.limit / gauge.ratio) - sum(item.tokens for item in items if item.kind in _FIXED_KINDS)
     rows = tuple(

@@ -85,9 +85,10 @@ class Segment(msgspec.Struct, frozen=True):
 class WindowRow(WindowItem, frozen=True):
     """A part of the next request, in words.
 
-    After a change of it, `resent` tokens that the provider has cached are read again; all tokens are by
-    Helix's count. A heading is no part of the request: it stands for what is always sent, or for a turn,
-    whose question below it `is_in_turn`. `room` is how many tokens fit before older parts leave, which they
+    After a change of it, `resent` tokens that the provider has cached are read again. Its own `tokens` have
+    their share of what the provider counts a little more or less; all others are by Helix's count. A heading
+    is no part of the request: it stands for what is always sent, or for a turn, whose question below it
+    `is_in_turn`. `room` is how many tokens fit before older parts leave, which they
     only do while the context `is_managed`. The undo of a summary adds `undo_tokens` to the context, and
     restores `undo_parts`, in words. `undo_refused` says why its way back can't be taken.
     """
@@ -113,8 +114,9 @@ class WindowRow(WindowItem, frozen=True):
             if tool_kind(self.tool) in ("read", "write", "edit"):
                 target = ", ".join(path.rpartition("/")[2] or path for path in target.split(", "))
             elif self.tool == RECALL_TOOL:  # in a narrow list its name says most
-                target = shown_target(self.tool, _FOLDERS.sub(r"\1", target), is_attached=True)
-                return f"{call_verb(self.tool, 'done', self.name)} {target}"
+                target = _FOLDERS.sub(r"\1", target)
+                verb = tr("Denied") if self.is_denied else call_verb(self.tool, "done", target)
+                return f"{verb} {shown_target(self.tool, target, is_attached=True)}"
             return call_title(self.tool, target, tr("Denied") if self.is_denied else "")
         return tr("Answer") if self.kind == "assistant" and self.has_words else self.name
 

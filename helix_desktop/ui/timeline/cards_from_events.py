@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeVar
@@ -76,6 +75,7 @@ from helix_desktop.words.call_targets import output_title
 from helix_desktop.words.context_changes import (
     chosen_form_text,
     context_change_text,
+    count_contents,
     excluded_text,
     given_names,
     is_by_user,
@@ -349,10 +349,7 @@ class _CardReducer:
     def _count(self, seqs: Iterable[int]) -> Contents:
         """Return of how many outputs, calls, and messages with images these messages are."""
         found = (self._transcript.messages.item(seq) for seq in seqs)
-        events = [item.event for item in found if item is not None]
-        calls = sum(len(event.short) for event in events if isinstance(event, AssistantSpoke))
-        kinds = Counter(map(type, events))
-        return kinds[ToolAnswered], calls, kinds[UserSpoke]
+        return count_contents(item.event for item in found if item is not None)
 
     def _undone_with(self, seq: int) -> str:
         """Return the title of what a sweep was recorded with, if the undo of that undid the sweep too."""

@@ -527,6 +527,8 @@ def test_parts_as_shown_add_up_whatever_the_provider_reports(steps: list[tuple[i
         (RECALL_TOOL, "read_file src/parts/wrap.py", False, "Recalled wrap.py"),
         (RECALL_TOOL, "src/parts/wrap.py", False, "Recalled wrap.py"),
         (RECALL_TOOL, "run_command ls src/parts", False, "Recalled ls src/parts"),
+        (RECALL_TOOL, "read_file src/parts/wrap.py", True, "Denied wrap.py"),
+        (RECALL_TOOL, "index, 'fee'", False, "Searched what was compacted for “fee”"),
     ],
 )
 def test_a_row_is_named_by_what_was_called(tool: str, target: str, is_denied: bool, label: str) -> None:
