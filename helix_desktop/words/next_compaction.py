@@ -38,7 +38,7 @@ def explain_acts() -> str:
 
 def explain_rows() -> str:
     """Return what brings back what left, beside the rows of the next request."""
-    return tr("Agents recall them; click rows for Undo.")
+    return tr("The agent recalls them; click rows for Undo.")
 
 
 def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:

@@ -593,7 +593,7 @@ class Inspector(Themed, QWidget):
         self._past_text.setText(state.past)
         self._past_figures.setText(state.past_figures)
         show_text(self._past_note, state.past_note)
-        self._request_title.set_text(tr("In this request") if state.past else tr("In the next request"))
+        self._request_title.set_text(tr("In this request") if state.past else tr("Next request"))
         self.requests.is_read_only = bool(state.past)
 
     def _total(self) -> QWidget:
@@ -620,7 +620,7 @@ class Inspector(Themed, QWidget):
         show_request = PushButton(tr("Show text"), "link", name="show_request")
         show_request.setAccessibleName(tr("Show the next request"))
         show_request.clicked.connect(lambda: perform(self, ShowRequest()))
-        self._request_title = TextLine(tr("In the next request"), 13, 600)
+        self._request_title = TextLine(tr("Next request"), 13, 600)
         title = row(self._request_title, None, show_request, margins=_SIDES)
         return pane(column(title, self.requests, gap=4))
 
