@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from types import UnionType
@@ -57,6 +57,9 @@ from helix_desktop.domain.store import (
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
+
+_MAX_COUNTED_EVENTS = 20_000
+"""Of a log that is read for the list alone: a longer one takes seconds and hundreds of megabytes."""
 
 class WorkspaceFallbacks:
     """The fallbacks of all sessions of one workspace, those of subagents among them."""
@@ -126,7 +129,7 @@ class SessionUsage:
     def of(self, summary: SessionSummary) -> float | None:
         """Return the share of the window that a listed session's next request takes.
 
-        None until `recount_missing` has counted it, and for a subagent's session that is not open: it has a
+        None until `recount` has counted it, and for a subagent's session that is not open: it has a
         model and a policy of its own.
         """
         conversation = self._find_open(summary.id)
@@ -144,59 +147,94 @@ class SessionUsage:
         ratio = self._models.ratios.get(info.label, 1.0)
         return used_tokens(summary.count, replace(frame, info=info, ratio=ratio)) / info.window
 
-    async def recount_missing(self) -> bool:
-        """Count the listed sessions without a usage from their logs. Return True if any was counted.
+    async def recount(self, session_ids: Collection[str]) -> bool:
+        """Count those of these sessions whose usage is not known from their logs. Return True if any was.
 
-        These are sessions of an older version, whose messages and tokens without a price are counted too, and
-        those whose handover quotes more or less under another policy or model.
+        These are imported sessions, those of an older version, whose messages and tokens without a
+        price are counted too, and those whose handover quotes more or less under another policy or
+        model. The list of all sessions is read at most twice, however many are counted.
         """
-        counted = False
+        before: dict[str, SessionSummary] = {}
+        counted: list[SessionSummary] = []
+        is_any_known = False
         for summary in await self._store.sessions():
-            if (
-                not summary.parent
-                and self._models.shared.is_ready
-                and summary.id not in self._uncountable
-                and self.of(summary) is None
-            ):
-                counted = await self._recount(summary) or counted
-        return counted
+            if summary.id not in session_ids or not self.needs_count(summary):
+                continue
+            await self._resolve_model_of(summary)
+            if self.of(summary) is not None:
+                is_any_known = True
+                continue
+            recounted = await self._recount(summary)
+            if recounted is not None:
+                before[summary.id] = summary
+                counted.append(recounted)
 
-    async def _recount(self, summary: SessionSummary) -> bool:
+        if counted:
+            is_any_known = await self._save(before, counted) or is_any_known
+        return is_any_known
+
+    def needs_count(self, summary: SessionSummary) -> bool:
+        """Return True if a session's usage is not known and its log is short enough to be read for it."""
+        if summary.parent or summary.id in self._uncountable or summary.events > _MAX_COUNTED_EVENTS:
+            return False
+        return self._models.shared.is_ready and self.of(summary) is None
+
+    async def _resolve_model_of(self, summary: SessionSummary) -> None:
         if summary.count is not None and self._models.known_model(summary.count.chosen) is None:
             await self._models.resolve_model(summary.count.chosen)
-            if self.of(summary) is not None:
-                return True
+
+    async def _recount(self, summary: SessionSummary) -> SessionSummary | None:
+        """Return a session's summary with what its log holds; None if the log can't be read."""
         try:
-            # A long log is read, counted and freed in threads: each takes longer than a frame.
-            transcripts = [await asyncio.to_thread(Transcript, await self._store.events(summary.id))]
-            info = await self._models.resolve_model(transcripts[0].chosen_model)
-            frame = replace(self._models.shared()[1], info=info)
-            policy = transcripts[0].session_policy or self._policy()
-
-            def count_whole_log() -> tuple[WindowCount, MessageCounts, int | None]:
-                state = transcripts.pop()
-                count = count_window(state, policy, info.window)
-                return count, state.messages.counts(), state.spending.unpriced
-
-            count, counts, unpriced = await asyncio.to_thread(count_whole_log)
-            used = used_tokens(count, frame)
-            counted = replace(
-                summary,
-                count=count,
-                used=used,
-                window=info.window,
-                messages=counts.messages,
-                calls=counts.calls,
-                unpriced=unpriced,
-            )
-            if summary not in await self._store.sessions() or self._find_open(summary.id) is not None:
-                return False  # opened or changed meanwhile: that code counts it
-            await self._store.commit(Commit(summary.id, summary=counted))
+            log_of_session = await self._store.events(summary.id)
         except StoreError as error:
-            log.info("the session %s could not be counted again: %s", summary.id, error)
-            self._uncountable.add(summary.id)
-            return False
-        return True
+            self._give_up(summary, error)
+            return None
+        # A long log is read, counted and freed in threads: each takes longer than a frame.
+        transcripts = [await asyncio.to_thread(Transcript, log_of_session)]
+        del log_of_session
+        info = await self._models.resolve_model(transcripts[0].chosen_model)
+        frame = replace(self._models.shared()[1], info=info)
+        policy = transcripts[0].session_policy or self._policy()
+
+        def count_whole_log() -> tuple[WindowCount, MessageCounts, int | None]:
+            state = transcripts.pop()
+            count = count_window(state, policy, info.window)
+            return count, state.messages.counts(), state.spending.unpriced
+
+        count, counts, unpriced = await asyncio.to_thread(count_whole_log)
+        return replace(
+            summary,
+            count=count,
+            used=used_tokens(count, frame),
+            window=info.window,
+            messages=counts.messages,
+            calls=counts.calls,
+            unpriced=unpriced,
+        )
+
+    async def _save(self, before: Mapping[str, SessionSummary], counted: Sequence[SessionSummary]) -> bool:
+        """Store what was counted of sessions that are as `before`; return True if any was stored.
+
+        One that was opened or changed meanwhile is left to what did that, which counts it too.
+        """
+        listed = {summary.id: summary for summary in await self._store.sessions()}
+        is_any_saved = False
+        for recounted in counted:
+            is_unchanged = listed.get(recounted.id) == before[recounted.id]
+            if not is_unchanged or self._find_open(recounted.id) is not None:
+                continue
+            try:
+                await self._store.commit(Commit(recounted.id, summary=recounted))
+            except StoreError as error:
+                self._give_up(recounted, error)
+                continue
+            is_any_saved = True
+        return is_any_saved
+
+    def _give_up(self, summary: SessionSummary, error: StoreError) -> None:
+        log.info("the session %s could not be counted again: %s", summary.id, error)
+        self._uncountable.add(summary.id)
 
 
 class OpenWorkspace:
@@ -255,7 +293,7 @@ class OpenWorkspace:
 
     @property
     def policy(self) -> ContextPolicy:
-        """The context policy. Another one is used from the next step on."""
+        """The context policy. Another one is used from the next step on, and ends its error."""
         return self._policy
 
     @policy.setter

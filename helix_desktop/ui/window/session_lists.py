@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from functools import partial
@@ -96,6 +96,7 @@ class SessionLists(WindowPart):
         self._opening_id = ""  # the session that is on screen soon
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
+        self._uncounted: set[str] = set()  # sessions of the list whose usage is not known
         self._lists_interrupted = False
         self._refreshing = asyncio.Lock()
         self._listed: dict[str, SessionItem] = {}  # those that stay equal stay the same
@@ -104,6 +105,11 @@ class SessionLists(WindowPart):
         self._refresh_timer.timeout.connect(lambda: self._start(self._refresh(), "refresh sidebar"))
         self._session.changed.connect(self._show_actions)
         sessions = window.sidebar.session_list
+        recount_timer = QTimer(self, singleShot=True, interval=_COALESCE_MS)
+        recount_timer.timeout.connect(self._recount_in_view)
+        scroll_bar = sessions.verticalScrollBar()
+        scroll_bar.valueChanged.connect(lambda _: recount_timer.start())
+        scroll_bar.rangeChanged.connect(lambda *_: recount_timer.start())  # more room, more rows
         # The user may have moved a folder meanwhile.
         window.activated.connect(self.show_workspaces)
         MinuteClock(sessions).ticked.connect(lambda: sessions.update_time(datetime.now()))
@@ -217,14 +223,26 @@ class SessionLists(WindowPart):
                 )
             )
 
-    async def _recount(self, workspace: OpenWorkspace) -> None:
+    def _recount_in_view(self) -> None:
+        """Count how full the sessions in view are, where that is not known: the others can wait."""
+        workspace = self._session.opened
+        if workspace is None or workspace.id in self._recounting:
+            return
+        in_view = self._window.sidebar.session_list.ids_in_view()
+        session_ids = self._uncounted.intersection(in_view)
+        if session_ids:
+            self._uncounted -= session_ids
+            self._start(self._recount(workspace, session_ids), "recount sessions")
+
+    async def _recount(self, workspace: OpenWorkspace, session_ids: Collection[str]) -> None:
         self._recounting.add(workspace.id)
         try:
             with suppress(StoreClosed):
-                if await workspace.usage.recount_missing():
+                if await workspace.usage.recount(session_ids):
                     await self._refresh()
         finally:
             self._recounting.discard(workspace.id)
+        self._recount_in_view()  # the user may have scrolled meanwhile
 
     def _row(self, record: WorkspaceRecord) -> WorkspaceRow:
         workspace = self._services.open_workspaces.get(record.id)
@@ -241,7 +259,7 @@ class SessionLists(WindowPart):
         )
 
     async def _show_sessions(self) -> None:
-        """Show the workspace's sessions, in slices, and count those whose usage is not known."""
+        """Show the workspace's sessions, in slices; count those in view whose usage is not known."""
         sidebar, workspace = self._window.sidebar, self._session.opened
         if workspace is None:
             if not self._session.is_opening:
@@ -262,12 +280,13 @@ class SessionLists(WindowPart):
             session_id: self._shown_version(versions.ids_of(session_id)) or versions.row_of(group[0]).id
             for session_id, group in versions.groups.items()
         }
-        items, is_interrupted, is_counted = list[SessionItem](), False, True
+        items, is_interrupted, uncounted = list[SessionItem](), False, set[str]()
         for at, session in enumerate(sessions):
             if at % _SLICE == 0:
                 await asyncio.sleep(0)
             is_interrupted = is_interrupted or workspace.is_interrupted(session)
-            is_counted = is_counted and bool(session.parent or workspace.usage.of(session) is not None)
+            if workspace.usage.needs_count(session):
+                uncounted.add(session.id)
             has_lost_parent = session.parent and session.parent not in titles
             is_shown = shown.get(session.id, session.id) == session.id and session.id not in unused
             if is_shown and not has_lost_parent:
@@ -284,8 +303,8 @@ class SessionLists(WindowPart):
         sidebar.show_sessions(items, datetime.now())
         took_ms = round((perf_counter() - started_s) * 1000)
         self._refresh_timer.setInterval(max(_COALESCE_MS, took_ms * _PAUSE_FACTOR))
-        if not is_counted and workspace.id not in self._recounting:
-            self._start(self._recount(workspace), "recount sessions")
+        self._uncounted = uncounted
+        self._recount_in_view()
 
     @property
     def _place_on_screen(self) -> tuple[str, str]:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from helix_desktop.config.view_states import ViewState
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import UserSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store import Commit, ListPlace, SavedFilter, SessionSummary
 from helix_desktop.ui.chat.actions import RowKey
@@ -293,6 +294,41 @@ async def test_a_long_list_of_sessions_keeps_no_click_waiting(rig: WindowRig) ->
     with sidebar.opening("300"):
         await refreshing
         assert [item.id for item in shown.sessions() if item.active] == ["300"]
+
+
+async def test_only_sessions_in_view_are_read_to_say_how_full_they_are(
+    rig: WindowRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await rig.open_folder("project")
+    store = rig.workspace.store
+    logs_read = list[str]()
+    events = type(store).events
+
+    async def note_and_read(self: Any, session_id: str) -> list[RecordedEvent]:
+        logs_read.append(session_id)
+        return await events(self, session_id)
+
+    monkeypatch.setattr(type(store), "events", note_and_read)
+    for number in range(300, 0, -1):  # the newest first: the rows in view stay the same
+        imported = msgspec.structs.replace(make_summary(f"{number:03}", number), messages=1, calls=0)
+        spoke = RecordedEvent(1, number, UserSpoke("How high is the tide?", 9))
+        await store.commit(Commit(imported.id, [spoke], summary=imported))
+    shown = rig.window.sidebar.session_list
+    await rig.wiring.sidebar.refresh()
+
+    def unknown_in_view() -> list[str]:
+        in_view = set(shown.ids_in_view())
+        return [item.id for item in shown.sessions() if item.id in in_view and item.used is None]
+
+    await until(lambda: bool(logs_read) and not unknown_in_view(), "all in view are counted")
+    in_view = set(shown.ids_in_view())
+    assert 5 < len(in_view) < 100
+    assert set(logs_read) <= in_view | {rig.conversation.session.id}
+
+    shown.scrollToBottom()
+    await until(lambda: "001" in logs_read and not unknown_in_view(), "those that are scrolled to, too")
+    assert len(set(logs_read)) < 200, "none of those between"
+    assert len(logs_read) == len(set(logs_read)), "each once"
 
 
 class StrayWindows(QObject):

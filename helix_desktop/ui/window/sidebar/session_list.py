@@ -437,6 +437,18 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def sessions(self) -> list[SessionItem]:
         return [row for row in self.rows if isinstance(row, SessionItem)]
 
+    def ids_in_view(self) -> list[str]:
+        """Return the ids of the sessions whose rows are on screen now; none while the list is hidden."""
+        if not self.isVisible():
+            return []
+        area = self.viewport().rect()
+        top = self.indexAt(area.topLeft())
+        bottom = self.indexAt(area.bottomLeft())
+        if not top.isValid():
+            return []
+        end = bottom.row() + 1 if bottom.isValid() else len(self.rows)
+        return [row.id for row in self.rows[top.row() : end] if isinstance(row, SessionItem)]
+
     def session_count(self) -> int:
         return sum(not item.parent for item in self._items)
 
