@@ -103,7 +103,7 @@ class Conversation:
         self._spend_approvals = SpendApprovals(session, self.budget, services.is_unattended)
         is_unattended = is_subagent or services.is_unattended
         self._compaction = compaction = ContextCompaction(
-            session, self._spend_approvals, services.is_trusted, stays_open=not is_unattended
+            session, self._spend_approvals, lambda: not is_unattended and services.is_trusted()
         )
         self.handovers, self.observations = compaction.handovers, compaction.observations
         self.checkpoints, self.summary_wait = compaction.checkpoints, compaction.summary_wait
@@ -177,10 +177,6 @@ class Conversation:
 
     def answer_spend_request(self, work: BackgroundWork, reply: SpendReply) -> None:
         (self.handovers if work == "handover" else self.observations).answer_request(reply)
-
-    def catch_up(self) -> None:
-        """Start what came due while the session was closed: the user looks at it now."""
-        self.checkpoints.after_turn()
 
     @property
     def model(self) -> ModelInfo:
@@ -461,11 +457,9 @@ class Conversation:
     async def close(self) -> None:
         """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
         self._engine.canceled_as = self.subagents.canceled_as = "interrupted"
-        self.checkpoints.stop_waiting()
         await self.side_questions.cancel()
         await self.stop()
         await self.session.scope.close()
-        self.checkpoints.stop_waiting()  # a turn that ended just now waits again
         self._engine.canceled_as = self.subagents.canceled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
         )

@@ -159,6 +159,13 @@ class ObservationProgress(msgspec.Struct, frozen=True):
     is_early: bool = False
 
 
+class PreparationProgress(msgspec.Struct, frozen=True):
+    """A checkpoint or a title is being written beside the turns; without an `estimate` it no longer is."""
+
+    work: Literal["checkpoint", "title"]
+    estimate: CostEstimate | None = None
+
+
 class SpendRequestsChanged(msgspec.Struct, frozen=True):
     requests: tuple[SpendRequest, ...]
 
@@ -249,6 +256,7 @@ Update = (
     | CompactionProgress
     | SummaryAwaited
     | ObservationProgress
+    | PreparationProgress
     | SpendRequestsChanged
     | SpendDecided
     | IntakeProgress

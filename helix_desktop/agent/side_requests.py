@@ -9,7 +9,7 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing, suppress
 
 import msgspec
@@ -17,7 +17,7 @@ import msgspec
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.model_roles import CallBill, CallMeter, complete, stream_with_retry_limit
-from helix_desktop.agent.session import Session, SideQuestionProgress, with_cache_hints
+from helix_desktop.agent.session import PreparationProgress, Session, SideQuestionProgress, with_cache_hints
 from helix_desktop.agent.trust import IsTrusted, require_trust
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window import request_validation
@@ -25,7 +25,7 @@ from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.side_question_text import TITLE_OPENING, side_question_text
 from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage
 from helix_desktop.context.window.window import Window, project
-from helix_desktop.domain.cost import Spending, unused_calls
+from helix_desktop.domain.cost import Spending, estimate_cost, unused_calls
 from helix_desktop.domain.errors import (
     HelixError,
     InvalidInput,
@@ -42,9 +42,10 @@ from helix_desktop.domain.events.conversation import (
 )
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import SessionRenamed
+from helix_desktop.domain.events.summary import FailedPreparation
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.text_format import plain_line
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
 from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
 
 _text = TextContext("Agent")
@@ -212,6 +213,7 @@ class SideQuestions:
 
 _MAX_TITLE = 60  # characters
 _MAX_READ = 2_000  # characters of the message, and of the answer
+_TITLE_TOKENS = 20  # that an answer is taken to have
 _LABEL = re.compile(r"(?:title|session title)\s*:\s*", re.IGNORECASE)
 _QUOTES = "\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb`*_# "
 
@@ -219,12 +221,15 @@ _QUOTES = "\"'\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb`*_# "
 class SessionTitles:
     """Asks for a title of one session when its first turn that is done ends, and its first message names it.
 
-    Nothing waits for it. What the user types meanwhile stays; a failure is only logged, and not repeated.
-    The demo model has a title where it follows a script, and costs nothing.
+    Nothing waits for it. What the user types meanwhile stays; a failure is recorded, and not repeated. None
+    is asked for where the policy prepares nothing early. The demo model has a title where it follows a
+    script, and costs nothing.
     """
 
     def __init__(self, session: Session, is_trusted: IsTrusted, is_enabled: Callable[[], bool]) -> None:
-        self._session, self._is_trusted, self._is_enabled = session, is_trusted, is_enabled
+        self._session = session
+        self._is_trusted = is_trusted
+        self._is_enabled = is_enabled
         session.on(TurnEnded, self._on_turn_ended)
 
     def _on_turn_ended(self, ended: TurnEnded) -> None:
@@ -239,46 +244,67 @@ class SessionTitles:
             isinstance(recorded.event, TurnEnded) and recorded.event.how == "done"
             for recorded in self._session.log
         )
-        return ends == 1 and self._is_enabled() and self._is_trusted()
+        is_wanted = self._is_enabled() and self._session.policy.prepare_early
+        return ends == 1 and is_wanted and self._is_trusted()
 
     async def _run(self) -> None:
         try:
             await self._title()
-        except HelixError as error:
-            _log.info("session %s has no title of a model: %s", self._session.id, error)
+        except StoreError as error:
+            _log.info("the title of session %s was not recorded: %s", self._session.id, error)
+        finally:
+            self._session.publish(PreparationProgress("title"))
 
     async def _title(self) -> None:
+        """Ask for a title, and record it or the failure. Raises StoreError."""
         session = self._session
         model = session.roles.fast or session.roles.main
-        request, bill = self._request(), CallBill(session.counter)
+        request = self._request()
+        bill = CallBill(session.counter)
+        read = sum(await session.counter.count([message.text for message in request.messages]))
+        session.publish(PreparationProgress("title", estimate_cost(model.info, read, _TITLE_TOKENS)))
         try:
-            title = clean_title(await complete(model, request, bill))
-        except (asyncio.CancelledError, HelixError):
-            if not model.info.demo:
-                with suppress(StoreError):  # it is recorded with the next change
-                    await session.unused.record(bill.spent)
-            raise
-        try:
-            await session.record_decided(lambda: self._events(title, bill.model, bill.spent))
-        except StoreError:
-            with suppress(StoreError):
+            answer = await complete(model, request, bill, read)
+        except asyncio.CancelledError:
+            with suppress(StoreError):  # it is recorded with the next change
                 await session.unused.record(bill.spent)
             raise
+        except HelixError as error:
+            if model.info.demo:
+                return
+            why = verbatim(join_sentences(error.what, error.why))
+            await self._record(lambda: [_failed_title(bill.spent, why, read)], bill.spent)
+            return
+        title = clean_title(answer)
+        await self._record(lambda: self._events(title, bill, read), bill.spent)
 
-    def _events(self, title: str, model: str, spent: Spending) -> list[Event]:
+    async def _record(self, decide: Callable[[], Sequence[Event]], spent: Spending) -> None:
+        """Record what came of the request; where the disk refuses it, at least what it spent, later."""
+        try:
+            await self._session.record_decided(decide)
+        except StoreError:
+            with suppress(StoreError):
+                await self._session.unused.record(spent)
+            raise
+
+    def _events(self, title: str, bill: CallBill, read: int) -> list[Event]:
         """Return the title, or what the call took where the user has typed one meanwhile, or none came."""
-        if not title or self._session.transcript.titled_by != "message":
+        spent = bill.spent
+        if not title:
+            return [_failed_title(spent, verbatim(_text("The model sent no title.")), read)]
+        if self._session.transcript.titled_by != "message":
             return [unused_calls(spent)] if spent.tokens else []
         return [
             SessionRenamed(
                 title,
                 "model",
-                model,
+                bill.model,
                 self._session.prompt_versions["title"],
                 spent=spent.tokens,
                 cost=spent.cost,
                 estimated=spent.estimated,
                 unpriced=spent.unpriced,
+                read=read,
             )
         ]
 
@@ -296,6 +322,11 @@ class SessionTitles:
         )
         system = Message("system", self._session.prompts["title"])
         return ModelRequest((system, Message("user", "\n".join((TITLE_OPENING, *parts)))))
+
+
+def _failed_title(spent: Spending, why: str, read: int) -> Event:
+    failed = FailedPreparation("title", why, read=read)
+    return msgspec.structs.replace(unused_calls(spent), failed=failed)
 
 
 def clean_title(answer: str) -> str:

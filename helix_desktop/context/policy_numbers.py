@@ -31,8 +31,9 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     `budget_cost` US dollars; 0: as much as it takes. Background work that would read more than `ask_above`
     tokens asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may
     keep `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
-    whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never. Outputs of the
-    tools in `never_cache` become neither markers nor notes.
+    whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never. With
+    `prepare_early`, titles, checkpoints, observations and reflections are written beside the turns; without
+    it, only what a full window needs. Outputs of the tools in `never_cache` become neither markers nor notes.
     """
 
     profile: str = "balanced"
@@ -70,6 +71,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     handover_least_messages: int = 8
     handover_least_gain: float = 0.10
     handover_keep: float = 0.10
+    prepare_early: bool = True
     checkpoint_tokens: int = 40_000
     user_text_tokens: int = 20_000
     ledger_tokens: int = 600
@@ -108,7 +110,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         if not self.enabled or self.subagent_profile == "same":
             return None
         own = (name for name in FIELDS if not any(getattr(it, name) for it in PROFILES.values()))
-        limits = {name: getattr(self, name) for name in own}
+        limits = {name: getattr(self, name) for name in own} | {"prepare_early": self.prepare_early}
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 
     def is_large(self, tokens: int, window_size: int) -> bool:
@@ -137,6 +139,7 @@ class PolicyField(msgspec.Struct, frozen=True):
 
     A share of the window (`is_share`) is stored as a part of 1. What has no `maximum` is bounded only where
     it is typed. One that `is_scaled` is less in a window below 128,000 tokens. `is_names`: names of tools.
+    `is_switch`: on or off.
     """
 
     label: str = ""
@@ -147,6 +150,7 @@ class PolicyField(msgspec.Struct, frozen=True):
     is_share: bool = False
     is_scaled: bool = False
     is_names: bool = False
+    is_switch: bool = False
 
 
 def _share(low: float, high: float, label: str = "", hint: str = "") -> PolicyField:
@@ -205,6 +209,10 @@ FIELDS: Mapping[str, PolicyField] = {
     "handover_least_messages": _COUNT,
     "handover_least_gain": _share(0.0, 0.5),
     "handover_keep": _share(0.02, 0.5),
+    "prepare_early": PolicyField(
+        _text("Prepare early"), "",
+        _text("A model writes titles and summaries beside your turns. Off: only what a full context needs."),
+        is_switch=True),
     "checkpoint_tokens": PolicyField(
         _text("Write a summary every"), _text("tokens"),
         _text("Of new messages and outputs, to compact them later. 0: never.")),
@@ -223,8 +231,8 @@ CHOICES = frozenset(("profile", "enabled", "subagent_profile", "intake_ask", "sw
 FORM: Sequence[tuple[str, Sequence[str]]] = (
     (_text("Cache"), ("intake_above", "intake_deadline_s", "protect_steps", "protect_tokens",
                       "previous_turn_share", "never_cache")),
-    (_text("Compact"), ("handover_at", "handover_cooldown_s", "checkpoint_tokens", "observe_at",
-                        "reflect_at")),
+    (_text("Compact"), ("handover_at", "handover_cooldown_s", "prepare_early",
+                        "checkpoint_tokens", "observe_at", "reflect_at")),
 )  # fmt: skip
 """The fields that people change, in the order of the page of Settings; the others are in the file alone."""
 

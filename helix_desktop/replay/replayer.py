@@ -19,7 +19,7 @@ from helix_desktop.agent.compaction.context_compaction import ContextCompaction
 from helix_desktop.agent.intake import Intake
 from helix_desktop.agent.model_roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import TokenCounter
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session import Session, TurnChanged
 from helix_desktop.agent.session_services import split_versions
 from helix_desktop.config.paths import load_prompts, resources_dir
 from helix_desktop.context.log.transcript import Transcript
@@ -56,7 +56,6 @@ from helix_desktop.tools.workspace_tools import create_cache_tools
 _text = TextContext("Replay")
 
 T = TypeVar("T")
-_NEVER_IDLE_S = 10**9  # real time, in which no replay takes a break
 MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
@@ -152,7 +151,6 @@ class Replayer:
         self._intake = Intake(self._counter)
         self._compaction = ContextCompaction(self.session)
         self._checkpoints = self._compaction.checkpoints
-        self._checkpoints.idle_s = _NEVER_IDLE_S
         self._writer.is_for_checkpoint = lambda: self._checkpoints.is_running
         await self.session.record(SessionStarted("Replay"))
 
@@ -179,6 +177,7 @@ class Replayer:
                 self._frame = msgspec.structs.replace(self._frame, system=text, system_tokens=tokens)
             case "user":
                 (tokens,) = await self._counter.count([text])
+                self.session.publish(TurnChanged(running=True))
                 await self.session.record(UserSpoke(text, tokens))
             case "assistant":
                 await self._feed_answer(text, message.get("tool_calls") or ())
@@ -238,6 +237,7 @@ class Replayer:
     async def _end_turn(self) -> None:
         if self.session.transcript.turn_open:
             await self.session.record(TurnEnded("done"))
+        self.session.publish(TurnChanged(running=False))
         self._compaction.after_turn()
         await self._wait_for_summaries()
         self._clock += TURN_MS

@@ -71,6 +71,11 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             return tr(
                 "{share} is reached: compacts {time} after the last attempt or undo.", share=share, time=time
             )
+        case "failed":
+            return tr(
+                "{share} is reached: the last summary failed, the next one is tried after more messages.",
+                share=share,
+            )
         case "too_little":
             once = tr("{share} is reached: compacts once that frees enough.", share=share)
             return f"{once}\n{_too_little_text(outlook)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
@@ -14,7 +13,7 @@ from helix_desktop.agent.compaction.handovers import Handovers
 from helix_desktop.agent.compaction.observations import Observations
 from helix_desktop.agent.compaction.rewriter import EarlyRewrites, WindowRewriter
 from helix_desktop.agent.compaction.summarizer import BackgroundJob, SummaryWait
-from helix_desktop.agent.session import Session
+from helix_desktop.agent.session import PreparationProgress, Session, TurnChanged
 from helix_desktop.context.rewrites import compaction_due
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.window import request_validation
@@ -116,17 +115,12 @@ class OverflowSteps:
             await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
 
 
-_IDLE_S = 600  # after which an open session counts as idle
-
-
 class Checkpoints(BackgroundJob):
     """One session's checkpoints, summaries to compact messages later: written one at a time.
 
-    One is begun after a turn, between two steps of a long one or two results of a step, and in an open
-    session that is idle for `idle_s` seconds. Where nobody stays behind a turn, as in `run` (`stays_open` is
-    False), none is begun at its end, and none while `may_start` says no. A failure, or a refusal by the
-    budget, changes nothing and shows nothing: the next one is tried later, after three none until the session
-    is opened again.
+    One is begun while a turn of this process runs, between two steps or two results of a step, or right after
+    it; none while `may_start` says no. A failure is recorded: what was read is not read again until enough
+    came after it. A refusal by the budget changes nothing and shows nothing.
     """
 
     def __init__(
@@ -135,66 +129,45 @@ class Checkpoints(BackgroundJob):
         rewriter: WindowRewriter,
         approvals: SpendApprovals | None,
         may_start: Callable[[], bool],
-        stays_open: bool,
     ) -> None:
         super().__init__(session, "checkpoint", approvals)
-        self._may_start, self._stays_open = may_start, stays_open
+        self._may_start = may_start
         self._writer = HandoverWriter(session, rewriter, is_published=False)
-        self._idle_timer: asyncio.TimerHandle | None = None
-        self._failures = 0
-        self._failed_at_ms = 0
+        self._is_turn_running = False
         self._is_ending = False
-        self.idle_s: float = _IDLE_S
         self.on_done: Callable[[], None] = lambda: None
+        session.on(TurnChanged, self._follow_turn)
         session.on(ToolAnswered, lambda _: self._begin_between_results())
 
     @property
     def is_running(self) -> bool:
         return super().is_running and not self._is_ending  # `on_done` runs in the job, and may start others
 
+    def _follow_turn(self, turn: TurnChanged) -> None:
+        self._is_turn_running = turn.running
+
     def _begin_between_results(self) -> None:
-        """Begin one between two results of a step; behind the last one it is the next request's to do."""
-        if self._session.transcript.open_calls:
+        """Begin one between two results of a step; behind the last one it is the next request's to do.
+
+        Results that are recorded while a session opens, of calls that a crash cut off, begin none.
+        """
+        if self._is_turn_running and self._session.transcript.open_calls:
             self.start_due()
 
-    def start_due(self, is_idle: bool = False) -> None:
+    def start_due(self) -> None:
         session = self._session
         if self.is_running or session.model_choice.pending:
             return
-        now = session.clock()
-        waited = now - self._failed_at_ms
-        if self._failures and 0 <= waited < compaction_due.backoff_ms(session.policy, self._failures):
-            return
-        upto = compaction_due.checkpoint_due(session.transcript, session.policy, now, is_idle)
+        upto = compaction_due.checkpoint_due(session.transcript, session.policy, session.clock())
         newest = compaction_due.newest_summary(session.transcript)
-        if (
-            upto
-            and self._failures < compaction_due.BREAKER_FAILURES
-            and self._may_start()
-            and not self.is_blocked(newest[0] if newest is not None else 0, upto, refresh=False)
-        ):
+        newest_seq = newest[0] if newest is not None else 0
+        if upto and self._may_start() and not self.is_blocked(newest_seq, upto, refresh=False):
             self._is_ending = False
             self._start_job(lambda: self._write(upto))
 
-    def after_turn(self) -> None:
-        """Begin what is due after a turn, or at the opening, and wait for the session to be idle."""
-        if not self._stays_open:
-            return
-        self.start_due()
-        self.stop_waiting()
-        self._idle_timer = asyncio.get_running_loop().call_later(self.idle_s, self._on_idle)
-
-    def stop_waiting(self) -> None:
-        """Begin none when the session is idle: it is closed."""
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
-
-    def _on_idle(self) -> None:
-        if not self._session.transcript.turn_open:
-            self.start_due(is_idle=True)
-
     async def _write(self, upto: int) -> bool:
-        session, transcript = self._session, self._session.transcript
+        session = self._session
+        transcript = session.transcript
         newest = compaction_due.newest_summary(transcript)
         messages = transcript.messages
         history = messages.full_tokens_after(newest[1].upto if newest is not None else 0)
@@ -203,13 +176,14 @@ class Checkpoints(BackgroundJob):
             if not transcript.turn_open:  # shown only, it may be another process's
                 await session.require_writable()
             handover, read = await self._writer.prepare(upto, self._approve)
-        except (CompactionRefused, SpendNotApproved, StoreError) as error:
-            self._failures, self._failed_at_ms = self._failures + 1, self._session.clock()
-            log.info("a checkpoint was not written: %s", error)
-            if not isinstance(error, StoreError):
-                await session.unused.record(self._writer.spent)
+        except CompactionRefused as error:
+            await self._record_failure(upto, error)
             return False
-        self._failures = 0
+        except (SpendNotApproved, StoreError) as error:
+            log.info("a checkpoint was not written: %s", error)
+            return False
+        finally:
+            session.publish(PreparationProgress("checkpoint"))
         spent = self._writer.spent
 
         def events() -> list[HandoverDiscarded]:
@@ -223,12 +197,22 @@ class Checkpoints(BackgroundJob):
         self.on_done()
         return True
 
+    async def _record_failure(self, upto: int, error: CompactionRefused) -> None:
+        """Record that all tries ended without a summary. Raises StoreError."""
+        log.info("a checkpoint was not written: %s", error)
+        failed = self._writer.failed_preparation(upto, error)
+        spent = self._writer.spent
+        await self._session.record(
+            HandoverDiscarded(spent.tokens, spent.cost, spent.estimated, spent.unpriced, failed=failed)
+        )
+
     def _approve(self, estimate: CostEstimate) -> None:
         """Keep to the budget. No one is asked about a checkpoint: one over the limit is not written."""
         limit = self._session.policy.ask_above
         if limit and estimate.tokens > limit and not estimate.demo:
             raise SpendNotApproved
         self.require_approval(estimate)
+        self._session.publish(PreparationProgress("checkpoint", estimate))
 
 
 _MARGIN = 0.05  # of a reported window: what was read since is counted by Helix, maybe too low
@@ -241,18 +225,14 @@ class ContextCompaction:
         self,
         session: Session,
         approvals: SpendApprovals | None = None,
-        may_start: Callable[[], bool] = lambda: True,
-        stays_open: bool = True,
+        may_write_checkpoints: Callable[[], bool] = lambda: True,
     ) -> None:
-        """With `approvals`, background work keeps to the budget, and asks first where the policy says so.
-
-        `may_start` and `stays_open` are those of `Checkpoints`.
-        """
+        """With `approvals`, background work keeps to the budget, and asks first where the policy says so."""
         self._session = session
         self.rewriter = WindowRewriter(session)
         self.early_rewrites = EarlyRewrites(session, self.rewriter)
         self.checkpoints = Checkpoints(
-            session, self.rewriter, approvals, lambda: may_start() and self._is_calm(), stays_open
+            session, self.rewriter, approvals, lambda: may_write_checkpoints() and self._is_calm()
         )
         self.checkpoints.on_done = self._after_checkpoint
         self.handovers = Handovers(session, self.rewriter, approvals, self.checkpoints)
@@ -349,7 +329,7 @@ class ContextCompaction:
             self._start_due_handover(refresh=True)
         if not self.handovers.is_busy and not self.checkpoints.is_running:
             self.observations.start_due()
-        self.checkpoints.after_turn()
+        self.checkpoints.start_due()
 
     def _is_calm(self) -> bool:
         """Return True if nothing else is written, and the window is not under pressure: one at a time."""

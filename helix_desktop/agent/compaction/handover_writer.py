@@ -80,6 +80,7 @@ from helix_desktop.domain.events.summary import (
     NO_MODEL,
     SUMMARY_TEXT_VERSION,
     Bullet,
+    FailedPreparation,
     HandoverFailed,
     HandoverMade,
     Section,
@@ -522,7 +523,7 @@ class HandoverWriter:
             if is_due and not self._rewriter.gauge().is_due:
                 await self._session.unused.record(self._summarizer.spent)  # other rewrites have made the room
             else:
-                await self._session.record(self._summarizer.failure(HandoverFailed, error))
+                await self._session.record(self._summarizer.failure(HandoverFailed, error, range_.upto))
             return False
         except SpendNotApproved:
             return False
@@ -627,6 +628,14 @@ class HandoverWriter:
         self._approve, self._summarizer.spent, self._summarizer.approved = approve, Spending(), None
         event, _ = await self._write(ON_REQUEST, HandoverRange(upto, 0, 0, 0), is_checkpoint=True)
         return msgspec.structs.replace(event, index="", read=0), event.read
+
+    def failed_preparation(self, upto: int, error: CompactionRefused) -> FailedPreparation:
+        """Return what a checkpoint up to an event came to when all its tries had failed."""
+        failure = self._summarizer.failure(HandoverFailed, error, upto)
+        why = failure.why or failure.what
+        return FailedPreparation(
+            "checkpoint", why, upto=failure.upto, read=failure.read, refused=failure.refused
+        )
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         if not self._is_published:

@@ -165,7 +165,7 @@ class Observations(BackgroundJob):
         try:
             return await self._distill(event_range, is_manual)
         except CompactionRefused as error:
-            await self._session.record(self._summarizer.failure(ObservationsFailed, error))
+            await self._session.record(self._summarizer.failure(ObservationsFailed, error, event_range.upto))
             return None
         except SpendNotApproved:
             return None
@@ -304,6 +304,7 @@ class Observations(BackgroundJob):
         lines = [observation.observation_bullet(fact) if fact in in_text else "" for fact in over]
         over_tokens = await self._session.counter.count(lines) if lines else []
         prompt = self._session.prompt_versions.get("reflect" if event_range.replaces else "observe", "")
+        approved = self._summarizer.approved
         return ObservationsMade(
             after=event_range.after,
             upto=event_range.upto,
@@ -332,6 +333,7 @@ class Observations(BackgroundJob):
             coverage=coverage,
             quote_tokens=max(0, quote_budget),
             text_version=SUMMARY_TEXT_VERSION,
+            read=approved.tokens if approved is not None and summary.calls else 0,
         )
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:

@@ -217,6 +217,7 @@ class Summarizer:
         self._session = session
         self.spent = Spending()  # what the newest attempt spent, even if it failed
         self.approved: CostEstimate | None = None  # of the newest attempt, once it calls a model
+        self.has_text = False  # whether any request of the newest attempt brought text
 
     async def summarize(
         self,
@@ -241,10 +242,12 @@ class Summarizer:
             return await attempt.run(task, roles.summary_models, on_estimate)
         finally:
             self.spent = attempt.spent
+            self.has_text = attempt.has_text
 
-    def failure(self, event: type[F], error: CompactionRefused) -> F:
-        """Return the event of a failed attempt, with what the newest one spent."""
+    def failure(self, event: type[F], error: CompactionRefused, upto: int) -> F:
+        """Return the event of a failed attempt to read up to an event, with what the newest one spent."""
         refusal = error if isinstance(error, SummaryRefused) else None
+        approved = self.approved
         return event(
             error.what,
             error.why,
@@ -254,6 +257,8 @@ class Summarizer:
             refused=refusal.text if refusal else "",
             estimated=self.spent.estimated,
             unpriced=self.spent.unpriced,
+            upto=upto if self.has_text else 0,
+            read=approved.tokens if approved is not None else 0,
         )
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
@@ -271,6 +276,7 @@ class _Attempt(Generic[T]):
         self._problems: list[TranslatableText] = []
         self._rejection: SummaryRefused | None = None
         self._rejected_model, self._is_rejected_demo = "", False
+        self.has_text = False
         self._capacities: dict[str, int] = {}
 
     async def run(
@@ -475,6 +481,7 @@ class _Attempt(Generic[T]):
                         case _:
                             pass
         finally:
+            self.has_text = self.has_text or bool(partial_text.strip())
             self.spent += await meter.spent(self._session.counter)
         if not partial_text.strip():
             raise InvalidModelResponse(_text("The model sent no text."))

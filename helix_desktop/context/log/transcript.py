@@ -18,7 +18,7 @@ from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import AddedInstructions
 from helix_desktop.context.policy_numbers import ContextPolicy, policy_from_event
 from helix_desktop.domain.choices import AGENT_NAMES, Effort, PermissionMode, SentEffort
-from helix_desktop.domain.cost import Budget, Spending, delegated_spending, spending_of
+from helix_desktop.domain.cost import BackgroundWork, Budget, Spending, delegated_spending, spending_of
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
@@ -64,6 +64,7 @@ from helix_desktop.domain.events.session import (
     TitleSource,
 )
 from helix_desktop.domain.events.summary import (
+    FailedPreparation,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -141,6 +142,9 @@ class Transcript:
         self.observation_failures = 0
         self.checkpoints: dict[int, HandoverPrepared] = {}  # by their events, also of messages dropped since
         self.last_checkpoint_at_ms = 0
+        self.checkpoint_failures = 0  # in a row
+        self.unused_checkpoints = 0  # of these failures, those that brought text
+        self.failed_reads: dict[BackgroundWork, int] = {}  # the last event that a failed writing had read
         for recorded in events:
             self.apply(recorded)
 
@@ -291,16 +295,33 @@ class Transcript:
             case HandoverDiscarded(prepared=HandoverPrepared() as checkpoint):
                 self.checkpoints[recorded.seq] = checkpoint
                 self.last_checkpoint_at_ms = recorded.at
-            case HandoverFailed():
+                self._end_checkpoint_failures()
+            case HandoverDiscarded(failed=FailedPreparation(work="checkpoint", upto=upto)):
+                self.last_checkpoint_at_ms = recorded.at
+                self.checkpoint_failures += 1
+                self.unused_checkpoints += bool(upto)
+                self._note_failed_read("checkpoint", upto)
+            case HandoverFailed(upto=upto):
                 self.handover_failures += 1
                 self.last_compaction_at_ms = recorded.at
-            case ObservationsFailed():
+                self._note_failed_read("handover", upto)
+            case ObservationsFailed(upto=upto):
                 self.observation_failures += 1
                 self.last_observation_at_ms = recorded.at
+                self._note_failed_read("observations", upto)
             case ObservationsMade():
                 self.rewrites.observations[recorded.seq] = event
                 self.observation_failures = 0
                 self.last_observation_at_ms = recorded.at
+
+    def _end_checkpoint_failures(self) -> None:
+        self.checkpoint_failures = 0
+        self.unused_checkpoints = 0
+
+    def _note_failed_read(self, work: BackgroundWork, upto: int) -> None:
+        """Note what a failed writing had read; a request that brought no text read nothing (`upto` is 0)."""
+        if upto:
+            self.failed_reads[work] = upto
 
     def _add_message(self, recorded: RecordedEvent, event: MessageEvent) -> None:
         match event:
@@ -349,6 +370,7 @@ class Transcript:
                 pass  # nothing was compacted
             case HandoverMade(origin=origin):
                 self.handover_failures = 0
+                self._end_checkpoint_failures()
                 self.last_compaction_at_ms = recorded.at
                 if origin:
                     self.origin = rewrite

@@ -22,6 +22,7 @@ from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
+from helix_desktop.domain.cost import BackgroundWork
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 
@@ -30,11 +31,14 @@ LAST_TRY = BREAKER_FAILURES - 1  # failures after which a fallback without a mod
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most
 SUMMARY_TOKENS = 1_200  # what the sections and the index line are taken to need
 OBSERVATION_TOKENS = 1_200  # the same of observations: sixty facts at most
-IDLE_CHECKPOINT_TOKENS = 10_000  # of history for which a checkpoint is due once an open session is idle
+_NEW_TOKENS = 10_000  # of history after a failed writing before a model reads what that one had read
+_NEW_SHARE = 0.08  # of the window: enough where that is less, so that small windows get a second try
 _REFINED_SHARE = 0.5  # of observations that refining frees, at least: the prompt asks for half
 
 
-CompactionState = Literal["off", "hold", "room", "full", "facts", "gave_up", "waiting", "too_little", "due"]
+CompactionState = Literal[
+    "off", "hold", "room", "full", "facts", "gave_up", "waiting", "failed", "too_little", "due"
+]
 
 
 class CompactionOutlook(msgspec.Struct, frozen=True):
@@ -42,7 +46,8 @@ class CompactionOutlook(msgspec.Struct, frozen=True):
 
     `off`: the policy makes none; `hold`: the user stopped it; `room`: the window is below the threshold;
     `full`: room is made at once, without a model; `facts`: observations make the room; `gave_up`: failures in
-    a row opened the breaker; `waiting`: the cooldown since the last one, `pause_ms`, runs; `too_little`: it
+    a row opened the breaker; `waiting`: the cooldown since the last one, `pause_ms`, runs; `failed`: the last
+    one failed, and little came after what it had read; `too_little`: it
     would free `freed` tokens and has to free `least`, as the provider counts them (`freed` is None with too
     few messages to cover); `due`: up to `range`.
     """
@@ -56,7 +61,7 @@ class CompactionOutlook(msgspec.Struct, frozen=True):
     @property
     def is_coming(self) -> bool:
         """True if the conversation is compacted by itself with what it holds now, at once or later."""
-        return self.state in ("full", "facts", "waiting", "due")
+        return self.state in ("full", "facts", "waiting", "failed", "due")
 
 
 NO_COMPACTION = CompactionOutlook("off")
@@ -108,6 +113,8 @@ def _handover_outlook(
     cooldown = cooldown_ms(transcript, policy)
     if 0 <= waited < cooldown:  # below 0 the clock was set back: the wait is unknown
         return CompactionOutlook("waiting", cooldown)
+    if not _has_new_history(transcript, "handover", _least_new_tokens(gauge)):
+        return CompactionOutlook("failed")
     range_ = _furthest_range(transcript, policy, gauge)
     if range_ is None or range_.messages < policy.handover_least_messages:
         return CompactionOutlook("too_little")
@@ -116,6 +123,11 @@ def _handover_outlook(
     return CompactionOutlook(
         "due" if is_due else "too_little", freed=freed, least=least, range=range_ if is_due else None
     )
+
+
+def _least_new_tokens(gauge: UsageGauge) -> float:
+    """Return the tokens that have to come before a model reads again what a failed writing had read."""
+    return min(_NEW_TOKENS, gauge.window * _NEW_SHARE)
 
 
 def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverRange | None:
@@ -182,28 +194,39 @@ def newest_summary(transcript: Transcript) -> tuple[int, HandoverMade] | None:
     return newest_checkpoint(transcript) or transcript.window.handover
 
 
-def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int, is_idle: bool = False) -> int:
+def checkpoint_due(transcript: Transcript, policy: ContextPolicy, now_ms: int) -> int:
     """Return the event up to which a checkpoint is due, 0 if none is; `now_ms` in milliseconds.
 
-    The history since the last checkpoint or handover, an undone one too, counts with outputs in full; where
-    the session `is_idle`, less of it is enough. The cooldown of handovers since either has passed. While
-    calls run, one is due behind a result of theirs only. It ends before a request that has no answer yet:
-    that stands in the window beside it, and would read as open once it is answered.
+    The history since the last checkpoint or handover, an undone one too, counts with outputs in full. The
+    cooldown of handovers has passed since either, or since a checkpoint failed. While calls run, one is due
+    behind a result of theirs only. It ends before a request that has no answer yet: that stands in the window
+    beside it, and would read as open once it is answered. After three texts in a row that were not used, none
+    is due until a handover was made.
     """
     items = transcript.messages.items
-    if not (policy.enabled and policy.checkpoint_tokens and items):
+    if not (policy.enabled and policy.prepare_early and policy.checkpoint_tokens and items):
+        return 0
+    if transcript.unused_checkpoints >= BREAKER_FAILURES:
         return 0
     if transcript.open_calls and not isinstance(items[-1].event, ToolAnswered):
         return 0
     upto = next((item.seq for item in reversed(items) if not isinstance(item.event, UserSpoke)), 0)
     waited = now_ms - max(transcript.last_compaction_at_ms, transcript.last_checkpoint_at_ms)
-    if transcript.on_hold or 0 <= waited < policy.handover_cooldown_s * 1000:
+    cooldown = backoff_ms(policy, transcript.checkpoint_failures)
+    if transcript.on_hold or 0 <= waited < cooldown:
+        return 0
+    if not _has_new_history(transcript, "checkpoint", min(_NEW_TOKENS, policy.checkpoint_tokens)):
         return 0
     newest = newest_summary(transcript)
     done = max(newest[1].upto if newest is not None else 0, observation.undone_upto(transcript))
     history = transcript.messages.full_tokens_after(done)
-    least = min(policy.checkpoint_tokens, IDLE_CHECKPOINT_TOKENS) if is_idle else policy.checkpoint_tokens
-    return upto if history >= least and upto > done else 0
+    return upto if history >= policy.checkpoint_tokens and upto > done else 0
+
+
+def _has_new_history(transcript: Transcript, work: BackgroundWork, least: float) -> bool:
+    """Return True if no writing of this kind failed, or if `least` tokens came after what it had read."""
+    upto = transcript.failed_reads.get(work, 0)
+    return not upto or transcript.messages.full_tokens_after(upto) >= least
 
 
 def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:
@@ -221,9 +244,10 @@ def observation_due(
     """Return the range to observe or refine at the end of a turn, if any; `now_ms` in milliseconds.
 
     After failures it waits as a handover does; after three in a row only the user can start it. A range
-    that is hardly longer than the facts about it waits for more.
+    that is hardly longer than the facts about it waits for more. None is due where the policy prepares
+    nothing early.
     """
-    if _is_observing_paused(transcript, policy, now_ms):
+    if not policy.prepare_early or _is_observing_paused(transcript, policy, gauge, now_ms):
         return None
     room = gauge.window / gauge.ratio
     due = observation.due_reflection(transcript, policy, room)
@@ -241,7 +265,9 @@ def observation_relief(
     """
     if not (policy.enabled and policy.observe_at) or gauge.used < gauge.handover_threshold:
         return None
-    if _is_observing_paused(transcript, policy, now_ms) or observation.pending_observations(transcript):
+    if _is_observing_paused(transcript, policy, gauge, now_ms) or observation.pending_observations(
+        transcript
+    ):
         return None
     needed = max(gauge.used - gauge.handover_threshold, gauge.window * policy.handover_least_gain)
     ranges = observation.unobserved_range(transcript), observation.refinable_range(transcript)
@@ -264,11 +290,20 @@ def observation_savings(
     return (event_range.tokens - added) * gauge.ratio
 
 
-def _is_observing_paused(transcript: Transcript, policy: ContextPolicy, now_ms: int) -> bool:
-    """Return True while failures keep observations from being tried: the backoff, or three in a row."""
+def _is_observing_paused(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
+) -> bool:
+    """Return True while failures keep observations from being tried.
+
+    That is during the backoff, until enough came after what the last try had read, and after three in a row.
+    """
     failures = transcript.observation_failures
+    if not failures:
+        return False
     waited = now_ms - transcript.last_observation_at_ms
-    return failures >= BREAKER_FAILURES or bool(failures and 0 <= waited < backoff_ms(policy, failures))
+    if failures >= BREAKER_FAILURES or 0 <= waited < backoff_ms(policy, failures):
+        return True
+    return not _has_new_history(transcript, "observations", _least_new_tokens(gauge))
 
 
 def is_breaker_open(transcript: Transcript) -> bool:

@@ -71,7 +71,7 @@ class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
     """The session has another title, given `by` the user, its first message, or the model named here.
 
     What the request to the model spent is in tokens in and out, and in US dollars; `unpriced` are the tokens
-    whose price is not known.
+    whose price is not known. The request had `read` tokens by our count (0: not recorded).
     """
 
     title: str
@@ -82,6 +82,7 @@ class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
     cost: float = 0.0
     estimated: bool = False
     unpriced: int = 0
+    read: int = 0
 
 
 class SessionPinned(EventBase, frozen=True, tag="session-pinned"):

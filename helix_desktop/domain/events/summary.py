@@ -67,7 +67,8 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     that a reflection refines, `tokens` counts what will stand in the window. `refused` is the text of a model
     before this one that was not used. The index is named by the first `handle_digits` of its hex digits.
     While these stand in the window, the observations in `over` do not. The user's messages take at most
-    `quote_tokens` (0: all are whole), the oldest may be cut. `text_version` is as of handovers.
+    `quote_tokens` (0: all are whole), the oldest may be cut. `text_version` is as of handovers. The first
+    model was sent `read` tokens by our count (0: not recorded, as in older logs).
     """
 
     after: int
@@ -98,6 +99,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     unpriced: int | None = None
     quote_tokens: int = 0
     text_version: int = 0
+    read: int = 0
 
 
 class ObservationsPlaced(EventBase, frozen=True, tag="observations-placed"):
@@ -126,6 +128,8 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
     refused: str = ""
     estimated: bool = False
     unpriced: int | None = None
+    upto: int = 0
+    read: int = 0
 
     @property
     def is_error(self) -> bool:
@@ -215,7 +219,9 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
 class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
     """A handover was tried and not made; nothing changed but what it `spent`, in tokens, and its `cost`.
 
-    Where a model's summary was not used, `problem` says why and `refused` is its text.
+    Where a model's summary was not used, `problem` says why and `refused` is its text. The last request had
+    `read` tokens by our count, and its messages end with event `upto`. `upto` is 0 where no text came back:
+    then these messages do not count as read. Both are 0 in older logs.
     """
 
     what: str
@@ -226,6 +232,8 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
     refused: str = ""
     estimated: bool = False
     unpriced: int | None = None
+    upto: int = 0
+    read: int = 0
 
     @property
     def is_refusal(self) -> bool:
@@ -265,14 +273,29 @@ class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
     sweep_savings: int = 0
 
 
+class FailedPreparation(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A checkpoint or a title was tried and not written; `why` says what the last request brought.
+
+    That request had `read` tokens by our count, and its messages end with event `upto`. `upto` is 0 where no
+    text came back: then these messages do not count as read. `refused` is the text that was not used.
+    """
+
+    work: Literal["checkpoint", "title"]
+    why: str
+    upto: int = 0
+    read: int = 0
+    refused: str = ""
+
+
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     """Calls of a model changed nothing in the context: what they `spent`, in tokens and US dollars.
 
-    They wrote the checkpoint `prepared`, the `draft` of a handover, or came to nothing: a handover,
-    observations or a side question were canceled, a connection broke in an answer. `estimated`:
-    some by our count, as a call was cut off before its report. `unpriced`: the tokens whose price is not
-    known; None in older logs. Checkpoints and drafts are stored under this kind because releases before them
-    skip them so, and count what they spent; a kind that they do not know is damage to them.
+    They wrote the checkpoint `prepared`, the `draft` of a handover, or came to nothing: a checkpoint or a
+    title `failed`, a handover, observations or a side question were canceled, a connection broke in an
+    answer. `estimated`: some by our count, as a call was cut off before its report. `unpriced`: the tokens
+    whose price is not known; None in older logs. Checkpoints, drafts and failures are stored under this kind
+    because releases before them skip them so, and count what they spent; a kind that they do not know is
+    damage to them.
     """
 
     spent: int = 0
@@ -281,6 +304,7 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     unpriced: int | None = None
     prepared: HandoverPrepared | None = None
     draft: SavedHandoverDraft | None = None
+    failed: FailedPreparation | None = None
 
 
 def checkpoint_in(event: object) -> HandoverPrepared | None:

@@ -312,7 +312,7 @@ class _Approximation:
     def _observe(self) -> None:
         """Prepare observations at the end of a turn: of all before the turn."""
         policy = self._policy
-        if not (policy.enabled and policy.observe_at) or self._observed:
+        if not (policy.enabled and policy.prepare_early and policy.observe_at) or self._observed:
             return
         if self._window - self._fixed_tokens > policy.observe_at * self._room and self._turn_start:
             self._observed = self._turn_start

@@ -103,7 +103,7 @@ class PolicyEngine:
         self._session = _UnstoredSession(counter, lambda: self.now_ms, self.scope, lambda: self._settings)
         self._session.on_rewrite = on_rewrite
         self.transcript = self._session.transcript
-        self._compaction = ContextCompaction(self._session, stays_open=False)
+        self._compaction = ContextCompaction(self._session)
 
     def decides_as(self, policy: ContextPolicy) -> bool:
         """Return True if so far it would have done the same under another policy."""

@@ -494,7 +494,6 @@ class WorkspaceController(WindowPart):
             self._end_opening()
             self._window.show_center_page("work")
             await self._session.show(workspace, conversation)
-            conversation.catch_up()
             with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
                 await conversation.session.note_seen()
             try:

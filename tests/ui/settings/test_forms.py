@@ -404,7 +404,8 @@ def test_every_field_of_the_policy_is_in_its_form_or_in_the_file_alone() -> None
     assert sorted([*keys, *FILE_FIELDS, *SLIDER_FIELDS]) == sorted(ContextPolicy.__struct_fields__)
     assert [group.title for group in POLICY] == ["Cache", "Compact"]
     assert len(fields) <= 12, "more belong in the file"
-    assert all(field.label and field.unit and field.note and "_" not in field.label for field in fields)
+    assert all(field.label and field.note and "_" not in field.label for field in fields)
+    assert [field.name for field in fields if not field.unit] == ["prepare_early"], "a switch has no unit"
     described = {name for name, field in policy_numbers.FIELDS.items() if field.label}
     assert described == set(keys), "what has words is on the page"
     assert policy_numbers.FIELDS.keys() | policy_numbers.CHOICES == set(ContextPolicy.__struct_fields__), (

@@ -20,7 +20,7 @@ from helix_desktop.domain.messages import MCP_PREFIX
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import pane, row
-from helix_desktop.ui.kit.forms import Form, Group, Line, Values, all_fields
+from helix_desktop.ui.kit.forms import Field, Form, Group, Line, Toggle, Values, all_fields
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.numbers import format_integer, format_percent
@@ -320,8 +320,10 @@ def _profile(policy: ContextPolicy) -> Profile:
     return Profile(policy.profile, profile_name(policy.profile), descriptions[policy.profile])
 
 
-def _line(name: str) -> PolicyLine:
+def _line(name: str) -> Field:
     field = FIELDS[name]
+    if field.is_switch:
+        return Toggle(name, field.label, field.hint)
     if field.is_names:
         return ToolNames(name, field.label, field.hint, unit=field.unit)
     return Number(

@@ -7,10 +7,10 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.session import CompactionProgress, ErrorRaised
+from helix_desktop.agent.session import CompactionProgress, ErrorRaised, PreparationProgress
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.errors import CompactionRefused, ModelUnreachable
 from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
@@ -21,6 +21,8 @@ from helix_desktop.domain.events.summary import (
     HandoverPrepared,
 )
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
+from helix_desktop.domain.store import Commit
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.handover.versions_and_drafts import (
     ChooseVersion,
     edit_refusal,
@@ -28,7 +30,7 @@ from helix_desktop.ui.handover.versions_and_drafts import (
     version_before,
 )
 from helix_desktop.words.summaries import handover_titles
-from tests.support.agent_rig import AgentRig
+from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import (
     SUMMARY,
     Script,
@@ -42,7 +44,7 @@ EVERY_2000 = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=2_0
 WIDE = ModelInfo("test", "scripted", window=128_000, reserve=400)
 
 
-def thinking_turns(calls: int = 1) -> Script:
+def thinking_turns(calls: int = 1, words: int = 520) -> Script:
     """Return a model that makes so many calls a turn, thinking aloud, and then says `Done.`"""
 
     def play(request: ModelRequest) -> ScriptedReply:
@@ -51,7 +53,7 @@ def thinking_turns(calls: int = 1) -> Script:
         if made == calls:
             return text_reply("Done.")
         say = ("say", {"times": 40})
-        return tool_call_reply(say, text="word " * 520, id_prefix=f"w{len(request.messages)}-")
+        return tool_call_reply(say, text="word " * words, id_prefix=f"w{len(request.messages)}-")
 
     return play
 
@@ -174,27 +176,16 @@ async def test_a_step_brings_none_before_its_first_result() -> None:
     await rig.conversation.close()
 
 
-async def test_where_nobody_stays_it_is_begun_within_a_turn_only() -> None:
-    rig = await rig_with(script=lambda _: text_reply("word " * 2_100), is_unattended=True)
-    await run_turns(rig, 1)
+async def test_an_unattended_run_writes_none() -> None:
+    """Nobody could use it: not within a turn, and not after it."""
+    rig = await rig_with(script=thinking_turns(5), is_unattended=True)
+    await run_turns(rig, 4)
     assert rig.model.summary_requests == []
-    await run_turns(rig, 1)
-    assert len(checkpoints(rig)) == 1
+    assert rig.conversation.session.transcript.messages.full_total_tokens > EVERY_2000.checkpoint_tokens
 
 
-async def test_an_idle_session_gets_one_for_less() -> None:
-    policy = msgspec.structs.replace(EVERY_2000, checkpoint_tokens=40_000)
-    rig = await rig_with(policy)
-    rig.conversation.checkpoints.idle_s = 0.0
-    await run_turns(rig, 15)
-    assert not checkpoints(rig)
-    await run_turns(rig, 3)
-    await rig.wait_until(lambda: checkpoints(rig))
-    (prepared,) = checkpoints(rig).values()
-    assert 10_000 <= prepared.history < 40_000
-
-
-async def test_what_is_due_at_the_end_is_due_at_the_next_opening() -> None:
+async def test_opening_a_session_asks_no_model() -> None:
+    """What was due when it closed waits for the next turn, however long the session is looked at."""
     gate = asyncio.Event()
     rig = await rig_with(summary=lambda _: [gate, *text_reply(SUMMARY)])
     for _ in range(4):
@@ -202,16 +193,38 @@ async def test_what_is_due_at_the_end_is_due_at_the_next_opening() -> None:
     await rig.wait_until(lambda: len(rig.model.summary_requests) == 1)
     await rig.conversation.close()
     assert not checkpoints(rig)
-    assert len(rig.model.summary_requests) == 1
     gate.set()
     reopened = rig.create_workspace(rig.store, EVERY_2000)
     conversation = await reopened.open_session(rig.conversation.session.id)
     rig.switch_to(conversation)
+    rig.clock.advance_s(3_600)
+    await rig.wait_until_idle()
     await conversation.checkpoints.wait()
-    assert not checkpoints(rig), "nobody looks at it yet"
-    conversation.catch_up()
-    await conversation.checkpoints.wait()
+    assert len(rig.model.summary_requests) == 1
+    assert not checkpoints(rig)
+    await run_turns(rig, 1)
     assert len(checkpoints(rig)) == 1
+    await reopened.close()
+
+
+async def test_opening_a_session_that_a_crash_cut_off_asks_no_model() -> None:
+    """Its open calls get their answers then, one after the other: no step of this process runs."""
+    rig = await rig_with(script=parallel_calls, policy=PROFILES["balanced"])
+    await rig.conversation.send("Read.")
+    session = rig.conversation.session
+    await rig.wait_until(lambda: len(session.transcript.open_calls) == 1)
+    log = list(session.log)
+    cut = next(n for n, entry in enumerate(log) if isinstance(entry.event, ToolAnswered))
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    store = GatedStore()
+    await store.commit(Commit(session.id, log[:cut]))
+    reopened = rig.create_workspace(store, msgspec.structs.replace(EVERY_2000, checkpoint_tokens=1))
+    conversation = await reopened.open_session(session.id)
+    await conversation.checkpoints.wait()
+    results = [entry for entry in conversation.session.log if isinstance(entry.event, ToolAnswered)]
+    assert len(results) == 3
+    assert rig.model.summary_requests == []
     await reopened.close()
 
 
@@ -232,9 +245,10 @@ async def test_none_is_paid_for_that_could_not_be_recorded() -> None:
     [
         msgspec.structs.replace(EVERY_2000, checkpoint_tokens=0),
         msgspec.structs.replace(EVERY_2000, enabled=False),
+        msgspec.structs.replace(EVERY_2000, prepare_early=False),
         msgspec.structs.replace(EVERY_2000, budget_tokens=4_000),
     ],
-    ids=["none", "off", "budget"],
+    ids=["none", "off", "not early", "budget"],
 )
 async def test_the_policy_and_the_budget_turn_them_off(policy: ContextPolicy) -> None:
     rig = await rig_with(policy)
@@ -266,23 +280,93 @@ async def test_the_cooldown_holds_between_two() -> None:
     assert len(checkpoints(rig)) == 2
 
 
-async def test_a_failure_is_paid_for_and_tried_again_later() -> None:
-    """No summary without a model; after three failures none is tried until the session is opened again."""
-    refused: ScriptedReply = [TextDelta("No."), ModelResponse("No.", usage=Usage(900, 2))]
-    rig = await rig_with(summary=lambda _: refused)
+REFUSED: ScriptedReply = [TextDelta("No."), ModelResponse("No.", usage=Usage(900, 2))]
+
+
+def failures(rig: AgentRig) -> list[HandoverDiscarded]:
+    return [event for event in rig.events(HandoverDiscarded) if event.failed is not None]
+
+
+async def test_a_failure_is_recorded_and_paid_for() -> None:
+    rig = await rig_with(summary=lambda _: REFUSED)
     await run_turns(rig, 4)
-    (discarded,) = rig.events(HandoverDiscarded)
-    assert (discarded.spent, discarded.prepared) == (902, None)
+    (event,) = failures(rig)
+    assert event.spent >= 902
+    assert event.prepared is None
+    assert event.failed is not None
+    assert event.failed.work == "checkpoint"
+    assert event.failed.read > 0
     assert rig.events(HandoverFailed) == []
-    await run_turns(rig, 9)
-    assert len(rig.model.summary_requests) == 3
     assert rig.conversation.session.transcript.handover_failures == 0
+
+
+async def test_what_a_failed_one_had_read_is_read_again_by_no_process_until_10000_tokens_came() -> None:
+    policy = PROFILES["balanced"]
+    rig = await rig_with(policy, thinking_turns(words=2_600), lambda _: REFUSED)
+    while not failures(rig):
+        await run_turns(rig, 1)
+    (event,) = failures(rig)
+    assert event.failed is not None
+    read_upto = event.failed.upto
+    requests = len(rig.model.summary_requests)
     rig.model.summary_script = lambda _: text_reply(SUMMARY)
-    reopened = await rig.create_workspace(rig.store, EVERY_2000).open_session(rig.conversation.session.id)
-    rig.switch_to(reopened)
-    reopened.catch_up()
-    await reopened.checkpoints.wait()
+    workspace = rig.create_workspace(rig.store, policy)
+    conversation = await workspace.open_session(rig.conversation.session.id)
+    rig.switch_to(conversation)
+    messages = conversation.session.transcript.messages
+    while messages.full_tokens_after(read_upto) < 10_000:
+        assert len(rig.model.summary_requests) == requests
+        await run_turns(rig, 1)
+    await run_turns(rig, 1)
+    assert len(rig.model.summary_requests) == requests + 1
     assert len(checkpoints(rig)) == 1
+    await workspace.close()
+
+
+async def test_a_request_that_brought_no_text_counts_as_no_reading() -> None:
+    """It is tried again after a pause, without new messages; three times in a row are not the end."""
+
+    def unreachable(_: ModelRequest) -> ScriptedReply:
+        return [ModelUnreachable(verbatim("The server is away."))]
+
+    rig = await rig_with(summary=unreachable)
+    await run_turns(rig, 4)
+    (event,) = failures(rig)
+    assert event.failed is not None
+    assert (event.failed.upto, event.failed.refused) == (0, "")
+    for _ in range(6):
+        rig.clock.advance_s(240)
+        await run_turns(rig, 1)
+    assert len(failures(rig)) > 3
+    rig.model.summary_script = lambda _: text_reply(SUMMARY)
+    rig.clock.advance_s(240)
+    await run_turns(rig, 1)
+    assert len(checkpoints(rig)) == 1
+
+
+async def test_after_three_texts_that_were_not_used_none_is_tried_until_a_handover() -> None:
+    rig = await rig_with(summary=lambda _: REFUSED)
+    await run_turns(rig, 80)
+    assert len(failures(rig)) == 3
+    rig.model.summary_script = lambda _: text_reply(SUMMARY)
+    rig.clock.advance_s(240)
+    await run_turns(rig, 2)
+    assert not checkpoints(rig)
+    rig.conversation.handovers.start()
+    await rig.wait_until_idle()
+    assert len(rig.events(HandoverMade)) == 1
+    await run_turns(rig, 4)
+    assert len(checkpoints(rig)) == 1
+
+
+async def test_each_is_said_while_it_is_written() -> None:
+    rig = await rig_with()
+    await run_turns(rig, 4)
+    began, ended = rig.updates_of(PreparationProgress)
+    assert began.work == "checkpoint"
+    assert began.estimate is not None
+    assert began.estimate.tokens > 0
+    assert ended == PreparationProgress("checkpoint")
 
 
 SMALL = ModelInfo("test", "scripted", window=8_000, reserve=400)

@@ -218,7 +218,7 @@ async def test_observations_that_are_no_shorter_are_refused() -> None:
     for wait in (120, 240, 10_000):
         assert rig.events(ObservationsMade) == []
         rig.clock.advance_s(wait)
-        await run_turns(rig, 1, 20)
+        await run_turns(rig, 2, 20)
     assert len(rig.events(ObservationsFailed)) == 3
     assert rig.events(ObservationsFailed)[0].why.startswith("It has ")
     rig.model.observation_script = lambda _: text_reply(OBSERVATIONS)

@@ -128,7 +128,7 @@ def test_one_is_due_by_the_whole_history_since_the_last() -> None:
     none = msgspec.structs.replace(policy, checkpoint_tokens=0)
     assert compaction_due.checkpoint_due(simulator.transcript, none, now_ms) == 0
     later = msgspec.structs.replace(policy, checkpoint_tokens=40_000)
-    assert compaction_due.checkpoint_due(simulator.transcript, later, now_ms, is_idle=True) == 0
+    assert compaction_due.checkpoint_due(simulator.transcript, later, now_ms) == 0
     session_rewrites.write_checkpoint(simulator)
     assert compaction_due.checkpoint_due(simulator.transcript, policy, now_ms + MINUTE_MS) == 0
     simulator.step("Step.", 1)
