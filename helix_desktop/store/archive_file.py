@@ -48,16 +48,20 @@ from helix_desktop.domain.translatable_text import (
     system_reason,
 )
 from helix_desktop.store.contents import new_record
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES, session_bytes
+from helix_desktop.store.kinds import MAX_VALUE_BYTES, MAX_ZSTD_RATIO, session_bytes
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
 
 FORMAT = 1
-MAX_NOTE_BYTES = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
-MAX_LOG_PART_BYTES = 256 * 1024 * 1024  # largest part of a log, in bytes: one event may hold a long text
 MAX_SESSION_BYTES = 2 * 1024 * 1024 * 1024  # largest log of one session, in bytes: it is completely in memory
 LOG_PART_BYTES = 4 * 1024 * 1024  # bytes after which a log continues in another part
+_ESCAPED = 6  # bytes of JSON that one byte of a stored value may become: "\u0001"
+MAX_NOTE_BYTES = _ESCAPED * MAX_VALUE_BYTES + LOG_PART_BYTES
+"""The most bytes of a part of a log, of a draft with its session, and of what else is JSON.
+
+What the store takes must come back from an archive: the largest event, as JSON, behind the rest of its part.
+"""
 _NAME_BYTES = 120  # of a workspace's name that go into a file's: systems allow 255 with all suffixes
 MANIFEST, END = "manifest.json", "end.json"
 
@@ -136,7 +140,6 @@ _LOG_LEVEL = 1  # of packing a log in memory
 _ZSTD_LEVEL = 3
 _BLOCK_BYTES = 512
 _MAX_WINDOW_BYTES = 16 * 1024 * 1024  # bytes that decompression may look back
-_MAX_RATIO = 1000  # maximum compression ratio, beyond _ALWAYS_ALLOWED_BYTES
 _FEED_BYTES = 2048  # bytes that are decompressed at a time: they cannot become more than about 64 MB
 _ALWAYS_ALLOWED_BYTES = 1024 * 1024 * 1024  # bytes
 
@@ -184,7 +187,7 @@ class TarStreamReader:
         self._file = file
         self._packed = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj()
         self._unpacked = bytearray()
-        self._bytes_left = _ALWAYS_ALLOWED_BYTES + _MAX_RATIO * file_size
+        self._bytes_left = _ALWAYS_ALLOWED_BYTES + MAX_ZSTD_RATIO * file_size
         self._next_header: tuple[str, int] | None = None
 
     def next_name(self) -> str:
@@ -435,7 +438,7 @@ def _read_content(tar: TarStreamReader, previous_digest: str) -> ArchivedContent
     if not is_digest(digest) or digest <= previous_digest:
         raise invalid_archive(text("Its output {digest} is out of order.", digest=repr(digest[:70])))
     record = EntryRecord(**msgspec.structs.asdict(_read_note(tar, f"contents/{digest}.json", _RECORD_NOTE)))
-    data = tar.read_member(f"contents/{digest}", MAX_CONTENT_BYTES)
+    data = tar.read_member(f"contents/{digest}", MAX_VALUE_BYTES)
     if digest_of(data) != digest:
         raise invalid_archive(text("The bytes of its output {digest} don't match.", digest=digest))
     times = (record.created, record.last_used, record.trashed)
@@ -464,7 +467,7 @@ def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) 
     seqs, times_are_valid = list[int](), True
     while len(events) < header.events:
         part += 1
-        data = tar.read_member(f"{folder}/events-{part}.jsonl", MAX_LOG_PART_BYTES)
+        data = tar.read_member(f"{folder}/events-{part}.jsonl", MAX_NOTE_BYTES)
         added = _decode(events.add, data, f"session {number}")
         seqs += [recorded.seq for recorded in added]
         times_are_valid &= _are_valid_times(*(recorded.at for recorded in added))

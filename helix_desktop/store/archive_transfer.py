@@ -509,7 +509,7 @@ class _Importer:
         await self._append_events(session_id, group, summary, point)
         draft = Draft(archived.header.draft, archived.header.attachments)
         if draft and not await self._store.draft(session_id):
-            await self._store.save_draft(session_id, draft.text, draft.attachments)
+            await self._change_draft(session_id, text=draft.text, attachments=draft.attachments)
 
     async def _keep_partial_answer(
         self, session_id: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
@@ -519,7 +519,7 @@ class _Importer:
         candidates = (answer for answer in (stored, archived.header.partial_answer) if answer is not None)
         partial = next((answer for answer in candidates if not _is_answered(log, answer.seq)), None)
         if partial != stored:
-            await self._store.save_partial_answer(session_id, partial)
+            await self._change_draft(session_id, partial_answer=partial)
 
     async def _keep_partial_outputs(
         self, session_id: str, archived: ArchivedSession, log: Sequence[RecordedEvent]
@@ -530,7 +530,15 @@ class _Importer:
         open_calls = _open_calls(log) if by_call else set()
         outputs = tuple(output for call_id, output in by_call.items() if call_id in open_calls)
         if outputs != stored:
-            await self._store.save_partial_outputs(session_id, outputs)
+            await self._change_draft(session_id, partial_outputs=outputs)
+
+    async def _change_draft(self, session_id: str, **fields: object) -> None:
+        """Change a draft, to one of any size: another store has acknowledged what comes from it."""
+
+        def stage(batch: WriteBatch, _: ContentStore) -> None:
+            ROWS.draft.change(batch, session_id, lambda stored: msgspec.structs.replace(stored, **fields))
+
+        await self._store.bulk_access.write(stage, _GROUP_BYTES)
 
     async def _append_events(
         self,

@@ -26,7 +26,7 @@ from helix_desktop.domain.store import (
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.contents import ContentStore
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES, ROWS, RowDamaged, RowDatabase, RowSource, RowView
+from helix_desktop.store.kinds import MAX_VALUE_BYTES, ROWS, RowDamaged, RowDatabase, RowSource, RowView
 from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.clock import ClockMs
 
@@ -232,8 +232,8 @@ def check_commit(commit: Commit) -> None:
             f"the summary is of session {commit.summary.id!r}, the commit of {commit.session_id!r}"
         )
     for content in commit.contents:
-        if len(content.data) > MAX_CONTENT_BYTES:
-            raise store_errors.content_too_large(content)
+        if len(content.data) > MAX_VALUE_BYTES:
+            raise store_errors.content_too_large(content, MAX_VALUE_BYTES)
 
 
 def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_ms: int) -> None:
@@ -244,7 +244,7 @@ def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_m
     check_commit(commit)
     for content in commit.contents:
         contents.stage(batch, content, at_ms, commit.session_id)
-    stage_events(batch, commit.session_id, commit.events)
+    stage_events(batch, commit.session_id, commit.events, max_bytes=MAX_VALUE_BYTES)
     for digest in commit.recalls:
         _check_referable(batch, digest, "a recall")
         ROWS.record.change(
@@ -259,11 +259,16 @@ def stage_commit(batch: WriteBatch, contents: ContentStore, commit: Commit, at_m
 
 
 def stage_events(
-    batch: WriteBatch, session_id: str, events: Sequence[RecordedEvent], missing: Container[str] = ()
+    batch: WriteBatch,
+    session_id: str,
+    events: Sequence[RecordedEvent],
+    missing: Container[str] = (),
+    max_bytes: int | None = None,
 ) -> None:
     """Append events to a session's log. Raise ValueError if they leave a gap or name unknown contents.
 
-    `missing` are contents that are known to be lost: the log may name them nevertheless.
+    `missing` are contents that are known to be lost: the log may name them nevertheless. Raise
+    ContentTooLarge for an event above `max_bytes`; without it, events that were acknowledged once are copied.
     """
     if not events:
         return
@@ -274,7 +279,7 @@ def stage_events(
     for expected, recorded in enumerate(events, last_seq + 1):
         if recorded.seq != expected:
             raise ValueError(f"session {session_id!r} goes on with event {expected}, not with {recorded.seq}")
-        ROWS.event.put(batch, recorded, session_id, recorded.seq)
+        ROWS.event.put_within(max_bytes, batch, recorded, session_id, recorded.seq)
         mark = kinds.handover_mark(session_id, recorded)
         if mark is not None:
             batch.put(mark)

@@ -18,7 +18,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.files import Quarantine
 from helix_desktop.store.kinds import (
-    MAX_CONTENT_BYTES,
+    MAX_VALUE_BYTES,
     ROW_VERSION,
     ROWS,
     RowDamaged,
@@ -258,7 +258,7 @@ def _decode_head(row: bytes) -> tuple[int, int, int]:
     if len(row) < _HEAD.size:
         raise RowDamaged("its row is too short")
     version, method, length, created = _HEAD.unpack_from(row)
-    if version != ROW_VERSION or method not in (_PLAIN, _ZSTD, _CHUNKED) or length > MAX_CONTENT_BYTES:
+    if version != ROW_VERSION or method not in (_PLAIN, _ZSTD, _CHUNKED) or length > MAX_VALUE_BYTES:
         raise RowDamaged(f"its row claims format {version}.{method} and {length} bytes")
     return method, length, created
 

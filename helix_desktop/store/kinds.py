@@ -43,6 +43,7 @@ from helix_desktop.domain.store import (
 )
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.translatable_text import plain_text
+from helix_desktop.store import store_errors
 
 _log = logging.getLogger(__name__)
 
@@ -231,8 +232,12 @@ def last_event_key(session_id: str) -> bytes:
 
 
 ROW_VERSION = 1
-# The largest content, in bytes; also the largest size that any row may claim to unpack to.
-MAX_CONTENT_BYTES = 64 * 1024 * 1024
+MAX_VALUE_BYTES = 64 * 1024 * 1024
+"""The most bytes that a new event, draft or content may have, not compressed. Nothing larger is acknowledged.
+
+Rows that are there already may be larger: older versions wrote events of any size.
+"""
+MAX_ZSTD_RATIO = 32_768  # a block of at most 128 KB has four bytes or more
 # zstd-1: a quarter of the size on code and logs, four times the speed of the bindings' snappy. Its table of
 # 128 KB made 32: the same size, and the thread's other data stays in the processor's cache.
 _ZSTD_PARAMETERS = zstandard.ZstdCompressionParameters.from_level(1, window_log=18, hash_log=13, min_match=6)
@@ -281,7 +286,7 @@ class _ThreadCompressors(threading.local):
 
     def __init__(self) -> None:
         self.pack = zstandard.ZstdCompressor(compression_params=_ZSTD_PARAMETERS)
-        self.unpack = zstandard.ZstdDecompressor(max_window_size=MAX_CONTENT_BYTES)
+        self.unpack = zstandard.ZstdDecompressor()
 
 
 _zstd = _ThreadCompressors()
@@ -294,10 +299,14 @@ def compress(data: bytes) -> bytes | None:
 
 
 def decompress(compressed: bytes, length: int | None = None) -> bytes:
-    """Return the data, at most MAX_CONTENT_BYTES; `length` in bytes, if known. Raise RowDamaged."""
+    """Return the data, which has `length` bytes, if that is known. Raise RowDamaged.
+
+    What claims more than so few bytes can hold costs no memory.
+    """
     try:
         claimed = zstandard.frame_content_size(compressed)
-        if not 0 <= claimed <= MAX_CONTENT_BYTES or (length is not None and claimed != length):
+        is_possible = 0 <= claimed <= MAX_ZSTD_RATIO * len(compressed)
+        if not is_possible or (length is not None and claimed != length):
             raise RowDamaged(f"the row claims to hold {format_bytes(claimed)}")
         return _zstd.unpack.decompress(compressed)
     except zstandard.ZstdError as error:
@@ -309,14 +318,25 @@ def encode(key: bytes, value: object) -> bytes:
     return with_checksum(key, encode_body(value))
 
 
-def encode_body(value: object) -> bytes:
-    """Return `value` as a row without checksum, for any key. Raise ValueError as `encode` does."""
+def encode_payload(value: object, max_bytes: int | None) -> tuple[bytes, int]:
+    """Return `value` as msgpack, or JSON, and the flags that say which.
+
+    Raise ValueError as `encode` does; ContentTooLarge above `max_bytes`, if there is a limit.
+    """
     flags = 0
     try:
         payload = msgspec.msgpack.encode(value, enc_hook=plain_text)
     except OverflowError:
         # A provider's verbatim answer may hold integers of any size; msgpack ends at 64 bits.
         payload, flags = msgspec.json.encode(value, enc_hook=plain_text), _JSON_FLAG
+    if max_bytes is not None and len(payload) > max_bytes:
+        raise store_errors.value_too_large(len(payload), max_bytes)
+    return payload, flags
+
+
+def encode_body(value: object, max_bytes: int | None = None) -> bytes:
+    """Return `value` as a row without checksum, for any key. Raise as `encode_payload` does."""
+    payload, flags = encode_payload(value, max_bytes)
     packed = compress(payload) if len(payload) > _MIN_COMPRESSED_BYTES else None
     if packed is not None:
         payload, flags = packed, flags | _ZSTD_FLAG
@@ -396,9 +416,12 @@ class RowSink(ABC):
     def delete(self, key: bytes) -> None:
         """Remove a row, if it is there."""
 
-    def put_value(self, value: object, *row_keys: bytes) -> None:
-        """Write a value as the row of each key. Raise ValueError for text that is not Unicode."""
-        body = encode_body(value)
+    def put_value(self, value: object, *row_keys: bytes, max_bytes: int | None = None) -> None:
+        """Write a value, of at most `max_bytes` if there is a limit, as the row of each key.
+
+        Raise ValueError for text that is not Unicode, ContentTooLarge.
+        """
+        body = encode_body(value, max_bytes)
         for key in row_keys:
             self.put(key, with_checksum(key, body))
 
@@ -465,7 +488,13 @@ class RowKind(Generic[P, T]):
 
     def put(self, sink: RowSink, value: T, *args: P.args, **kwargs: P.kwargs) -> None:
         """Write a row. Raise ValueError for text that is not Unicode."""
-        sink.put_value(value, self.key(*args, **kwargs))
+        self.put_within(None, sink, value, *args, **kwargs)
+
+    def put_within(
+        self, max_bytes: int | None, sink: RowSink, value: T, *args: P.args, **kwargs: P.kwargs
+    ) -> None:
+        """Write a row as `put` does. Raise ContentTooLarge above `max_bytes`, if there is a limit."""
+        sink.put_value(value, self.key(*args, **kwargs), max_bytes=max_bytes)
 
     def decode(self, key: bytes, row: bytes) -> T:
         return decode(key, row, self._type)
@@ -491,19 +520,25 @@ class _RecordKind(RowKind[[str], EntryRecord]):
 class _DraftKind(RowKind[[str], Draft]):
     """Drafts; one of text alone is stored as a plain text, an empty one not at all."""
 
-    def put(self, sink: RowSink, value: Draft, session_id: str) -> None:
+    def put_within(self, max_bytes: int | None, sink: RowSink, value: Draft, session_id: str) -> None:
         key = draft_key(session_id)
         if value.attachments or value.partial_answer is not None or value.partial_outputs:
-            sink.put_value(value, key)
+            sink.put_value(value, key, max_bytes=max_bytes)
         elif value.text:
-            sink.put_value(value.text, key)
+            sink.put_value(value.text, key, max_bytes=max_bytes)
         else:
             sink.delete(key)
 
-    def change(self, batch: RowBatch, session_id: str, change: Callable[[Draft], Draft]) -> None:
+    def change(
+        self,
+        batch: RowBatch,
+        session_id: str,
+        change: Callable[[Draft], Draft],
+        max_bytes: int | None = None,
+    ) -> None:
         """Rewrite a draft, or an empty one. A damaged one is lost: what is saved now takes its place.
 
-        Raise RowUnknown: another version's draft stays.
+        Raise RowUnknown: another version's draft stays. Raise ContentTooLarge above `max_bytes`.
         """
         try:
             stored = self.get(batch, session_id)
@@ -512,7 +547,7 @@ class _DraftKind(RowKind[[str], Draft]):
         except RowDamaged as error:
             _log.warning("The draft of %s is damaged (%s) and was replaced.", session_id, error)
             stored = None
-        self.put(batch, change(stored if stored is not None else Draft()), session_id)
+        self.put_within(max_bytes, batch, change(stored if stored is not None else Draft()), session_id)
 
     def decode(self, key: bytes, row: bytes) -> Draft:
         stored: Any = super().decode(key, row)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import ClassVar, TypeVar
 
@@ -26,6 +27,7 @@ from helix_desktop.store.kinds import (
     Span,
     ValueRow,
     digest_in,
+    encode_payload,
     time_index_key,
 )
 from helix_desktop.store.redaction import RowRedaction
@@ -44,7 +46,10 @@ class MemoryBatch(WriteBatch):
 
     is_compressed: ClassVar[bool] = False
 
-    def put_value(self, value: object, *row_keys: bytes) -> None:
+    def put_value(self, value: object, *row_keys: bytes, max_bytes: int | None = None) -> None:
+        if max_bytes is not None:
+            with suppress(ValueError):  # text that is not Unicode stays as it is
+                encode_payload(value, max_bytes)
         row = ValueRow(value)
         for key in row_keys:
             self.rows[key] = row

@@ -16,9 +16,10 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.commits import StoreAccess, read_events, read_handovers, stage_commit
 from helix_desktop.store.contents import find_digests, missing_error
-from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
+from helix_desktop.store.kinds import MAX_VALUE_BYTES, ROWS, RowDamaged, RowView
 from helix_desktop.store.passage_index import scan_passages
 from helix_desktop.store.store_search import StoreSearch
+from helix_desktop.store.threads import WriteBatch
 
 _text = TextContext("Store")
 
@@ -91,9 +92,13 @@ class RowStore(StoreSearch):
     async def _change_draft(self, session_id: str, size: int = 0, **fields: object) -> None:
         self._check_open()
         kinds.session_bytes(session_id)
-        await self._access.write(
-            lambda batch: ROWS.draft.change(batch, session_id, lambda stored: replace(stored, **fields)), size
-        )
+
+        def stage(batch: WriteBatch) -> None:
+            ROWS.draft.change(
+                batch, session_id, lambda stored: replace(stored, **fields), max_bytes=MAX_VALUE_BYTES
+            )
+
+        await self._access.write(stage, size)
 
     async def draft(self, session_id: str) -> Draft:
         kinds.session_bytes(session_id)

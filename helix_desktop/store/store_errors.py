@@ -25,7 +25,6 @@ from helix_desktop.domain.translatable_text import (
     system_reason,
     verbatim,
 )
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES
 
 text = TextContext("Store")
 
@@ -43,14 +42,24 @@ def store_closed() -> WorkspaceClosed:
     return WorkspaceClosed(text("The workspace is closed."), fix=text("Open the workspace again."))
 
 
-def content_too_large(content: Content) -> ContentTooLarge:
-    size, limit = _sizes(len(content.data), MAX_CONTENT_BYTES)
+def content_too_large(content: Content, max_bytes: int) -> ContentTooLarge:
+    size, limit = _sizes(len(content.data), max_bytes)
     return ContentTooLarge(
         text("The output of {tool} is too large to store ({size}).", tool=content.tool, size=size)
         if content.tool
         else text("The output is too large to store ({size}).", size=size),
         text("One output can have at most {limit}.", limit=limit),
         text("Ask for less: part of the file, fewer lines, or a search in it."),
+    )
+
+
+def value_too_large(size: int, max_bytes: int) -> ContentTooLarge:
+    """Return the error for an event or a draft that is larger than one may be."""
+    size_text, limit = _sizes(size, max_bytes)
+    return ContentTooLarge(
+        text("This is too large to save ({size}).", size=size_text),
+        text("One message or answer can have at most {limit}.", limit=limit),
+        text("Nothing of it was saved. Use smaller parts, or fewer attachments."),
     )
 
 

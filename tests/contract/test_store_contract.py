@@ -19,7 +19,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput, SessionSummary
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES
+from helix_desktop.store.kinds import MAX_VALUE_BYTES
 from tests.support.store.builders import (
     START_MS,
     TickingClock,
@@ -245,7 +245,7 @@ async def test_what_came_of_an_answer_is_stored_with_the_draft(store: Store) -> 
 
 
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
-    big = Content("0" * 64, bytes(MAX_CONTENT_BYTES + 1), "run_command")
+    big = Content("0" * 64, bytes(MAX_VALUE_BYTES + 1), "run_command")
     with pytest.raises(ContentTooLarge, match=r"67,108,865 bytes.*at most 67,108,864 bytes"):
         await store.commit(Commit("s", [user_message_event(1)], [big]))
     assert await store.events("s") == []

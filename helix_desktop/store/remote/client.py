@@ -22,7 +22,7 @@ from helix_desktop.domain.store_reports import ArchiveTotals, ExportResult, Impo
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.store import store_errors
 from helix_desktop.store.commits import check_commit
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES
+from helix_desktop.store.kinds import MAX_VALUE_BYTES
 from helix_desktop.store.remote.rpc import (
     COMMIT,
     EXPORT,
@@ -214,7 +214,7 @@ class RemoteStore(RemoteReads):
         """
         self._check_open()
         check_commit(commit)
-        if commit.size > MAX_CONTENT_BYTES and len(commit.contents) > 1:
+        if commit.size > MAX_VALUE_BYTES and len(commit.contents) > 1:
             for content in commit.contents:
                 await self.call_owner(COMMIT, Commit(commit.session_id, contents=(content,)))
             commit = msgspec.structs.replace(commit, contents=())

@@ -43,7 +43,6 @@ from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import plain_text, verbatim
 from helix_desktop.store.archive_transfer import export_session, export_store, import_store
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.opening import LevelDbHealth
 from helix_desktop.store.redaction import LevelDbRedaction
@@ -54,8 +53,8 @@ from helix_desktop.system.files import read_regular, replace_file
 PROTOCOL_VERSION = 1
 HANDSHAKE_ID = 0
 MAX_HANDSHAKE_BYTES = 1024  # bytes of a frame from a peer who has not proved to be the same user
-MAX_REQUEST_BYTES = MAX_CONTENT_BYTES + 4 * 1024 * 1024  # the largest content, and the rest of the message
 MAX_ANSWER_BYTES = 1024 * 1024 * 1024  # bytes: the longest log of a session
+MAX_REQUEST_BYTES = MAX_ANSWER_BYTES  # a commit of several events, each as large as one may be
 _MSGPACK, _JSON, _PROGRESS = range(3)
 _HEAD = struct.Struct(">IBBI")
 HEAD_BYTES = _HEAD.size

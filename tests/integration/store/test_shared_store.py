@@ -486,7 +486,7 @@ async def test_a_guest_that_dies_mid_request_harms_no_other(tmp_path: Path) -> N
 async def test_content_larger_than_a_message_is_sent_in_parts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client, "MAX_CONTENT_BYTES", 100_000)
+    monkeypatch.setattr(client, "MAX_VALUE_BYTES", 100_000)
     monkeypatch.setattr(client, "MAX_REQUEST_BYTES", 120_000)
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await connect(tmp_path, WORKSPACE)
@@ -625,18 +625,12 @@ async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> Non
     await store.close()
 
 
-def test_oversized_contents_are_refused_before_they_are_sent(tmp_path: Path) -> None:
-    async def refuse() -> None:
-        store = await SharedStore.open(tmp_path, WORKSPACE)
-        guest = await connect(tmp_path, WORKSPACE)
-        long = [user_message_event(number, "x" * 8_000_000) for number in range(1, 10)]
-        with pytest.raises(Exception, match=r"too much to store at once \(68\.\d MB"):
+async def test_a_commit_larger_than_one_content_is_sent_as_the_owner_would_take_it(tmp_path: Path) -> None:
+    long = [user_message_event(number, "x" * 8_000_000) for number in range(1, 10)]
+    async with closing_store(await SharedStore.open(tmp_path, WORKSPACE)) as store:
+        async with closing_store(await connect(tmp_path, WORKSPACE)) as guest:
             await guest.commit(Commit("s", long))
-        assert await guest.events("s") == []
-        await guest.close()
-        await store.close()
-
-    asyncio.run(refuse())
+        assert await store.events("s") == long
 
 
 async def test_operations_that_need_exclusive_access_are_left_to_the_owner(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from helix_desktop.store import kinds
 from helix_desktop.store.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.database import Database, ReadView
 from helix_desktop.store.files import Quarantine
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES, RowDamaged, RowType, Span
+from helix_desktop.store.kinds import MAX_VALUE_BYTES, RowDamaged, RowType, Span
 from helix_desktop.store.threads import WriteBatch
 from tests.support.store.builders import make_content, tool_answer_event
 
@@ -171,15 +171,15 @@ def frame_claiming(length: int) -> bytes:
     return struct.pack("<IBQ", zstandard.MAGIC_NUMBER & 0xFFFFFFFF, 0b1110_0000, length) + b"\x01\x00\x00"
 
 
-@given(st.integers(0, 2**64 - 3) | st.sampled_from([MAX_CONTENT_BYTES + 1, 2**31, 2**32, 2**63]))
+@given(st.integers(0, 2**64 - 3) | st.sampled_from([MAX_VALUE_BYTES + 1, 2**31, 2**32, 2**63]))
 def test_a_row_that_claims_too_much_costs_no_more_than_the_cap(length: int) -> None:
     row = kinds.with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
-    with memory_within(MAX_CONTENT_BYTES + MB), pytest.raises(RowDamaged):
+    with memory_within(MAX_VALUE_BYTES + MB), pytest.raises(RowDamaged):
         kinds.decode(KEY, row, EVENT)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(1, MAX_CONTENT_BYTES), st.sampled_from([0, 1]))
+@given(st.integers(1, MAX_VALUE_BYTES), st.sampled_from([0, 1]))
 def test_a_content_that_claims_too_much_costs_no_more_than_a_row_may_hold(
     tmp_path: Path, length: int, method: int
 ) -> None:

@@ -15,7 +15,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store import ContentKind, Draft, EntryRecord
 from helix_desktop.store import kinds
 from helix_desktop.store.contents import new_record
-from helix_desktop.store.kinds import MAX_CONTENT_BYTES, ROWS, RowDamaged, RowType, Span
+from helix_desktop.store.kinds import MAX_VALUE_BYTES, ROWS, RowDamaged, RowType, Span
 from helix_desktop.store.threads import WriteBatch
 from tests.support.store.builders import make_content, make_summary, user_message_event
 from tests.support.tables import for_each
@@ -121,11 +121,18 @@ def test_a_row_of_another_version_is_refused_by_name() -> None:
         kinds.decode(KEY, row, TEXT)
 
 
-def test_a_frame_that_claims_more_than_the_cap_is_not_unpacked() -> None:
-    claim = zstandard.ZstdCompressor(level=1).compress(bytes(MAX_CONTENT_BYTES + 1))
-    assert len(claim) < 100_000
+def test_a_row_of_an_older_version_that_is_larger_than_a_new_one_may_be_is_read() -> None:
+    """Zeros pack best: no frame claims more for its size."""
+    value = "\0" * (MAX_VALUE_BYTES + 1)
+    row = kinds.encode(KEY, value)
+    assert len(row) < 20_000
+    assert kinds.decode(KEY, row, TEXT) == value
+
+
+def test_a_frame_that_claims_more_than_its_bytes_can_hold_is_not_unpacked() -> None:
+    claim = zstandard.ZstdCompressor(level=1).compress(bytes(MAX_VALUE_BYTES))
     with pytest.raises(RowDamaged, match="claims"):
-        kinds.decompress(claim)
+        kinds.decompress(claim[:1000])
 
 
 def test_a_frame_with_a_wrong_length_is_refused() -> None:
