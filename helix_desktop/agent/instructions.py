@@ -37,7 +37,7 @@ class SessionInstructions:
         if self._source is None:
             return []
         is_older = not transcript.opening_seq and transcript.messages.turns > 0
-        window_size = self._session.frame.info.window
+        window_size = self._session.managed_window
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 if not transcript.opening_seq and not is_older:
@@ -63,7 +63,7 @@ class SessionInstructions:
             return False
         try:
             async with asyncio.timeout(_DEADLINE_S):
-                texts = await self._source.opening(self._session.frame.info.window)
+                texts = await self._source.opening(self._session.managed_window)
         except (HelixError, OSError) as error:
             log.info("what the first message is sent with could not be read: %s", error)
             return False
@@ -82,7 +82,7 @@ class SessionInstructions:
         try:
             async with asyncio.timeout(_DEADLINE_S):
                 found = await self._source.in_folders(
-                    folders[:_MAX_FOLDERS], transcript.standing_texts, self._session.frame.info.window
+                    folders[:_MAX_FOLDERS], transcript.standing_texts, self._session.managed_window
                 )
         except (HelixError, OSError) as error:
             log.warning("the instructions of a folder could not be read: %s", error)
@@ -103,7 +103,7 @@ class SessionInstructions:
             entry.event.text.key: entry.event.text.tokens for entry in transcript.window.added_instructions
         }
         sent = transcript.opening_tokens if transcript.opening_seq else 0
-        room = self._session.frame.info.window // _ROOM - sent - sum(added.values())
+        room = self._session.managed_window // _ROOM - sent - sum(added.values())
         counted: list[StandingText] = []
         for text, tokens in zip(texts, counts, strict=True):
             counted_text = msgspec.structs.replace(text, tokens=tokens)

@@ -184,7 +184,7 @@ class FormPrompt:
         short = await self._short_fork(model, window.request, text, offers_full, cached)
         tokens = round(gauge.used + await self._session.count_tokens(text) * gauge.ratio)
         messages = (*window.request.messages, Message("user", text))
-        if request_validation.problems(messages) or tokens + gauge.reserve > gauge.window:
+        if request_validation.problems(messages) or tokens + gauge.reserve > gauge.model_window:
             return short
         request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._session)
         whole = ForkedRequest(request, tokens, cached, offers_full)

@@ -26,7 +26,12 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy, policy_from_event
+from helix_desktop.context.policy_numbers import (
+    REFERENCE_WINDOW,
+    ContextPolicy,
+    managed_window,
+    policy_from_event,
+)
 from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.context.window.used_tokens import count_window, is_outdated, used_tokens
 from helix_desktop.domain.choices import Effort
@@ -60,6 +65,7 @@ T = TypeVar("T")
 
 _MAX_COUNTED_EVENTS = 20_000
 """Of a log that is read for the list alone: a longer one takes seconds and hundreds of megabytes."""
+
 
 class WorkspaceFallbacks:
     """The fallbacks of all sessions of one workspace, those of subagents among them."""
@@ -145,7 +151,8 @@ class SessionUsage:
             return None
         _, frame, _ = self._models.shared()
         ratio = self._models.ratios.get(info.label, 1.0)
-        return used_tokens(summary.count, replace(frame, info=info, ratio=ratio)) / info.window
+        used = used_tokens(summary.count, replace(frame, info=info, ratio=ratio))
+        return used / managed_window(policy, info.window)
 
     async def recount(self, session_ids: Collection[str]) -> bool:
         """Count those of these sessions whose usage is not known from their logs. Return True if any was.
@@ -207,7 +214,7 @@ class SessionUsage:
             summary,
             count=count,
             used=used_tokens(count, frame),
-            window=info.window,
+            window=managed_window(policy, info.window),
             messages=counts.messages,
             calls=counts.calls,
             unpriced=unpriced,
@@ -372,7 +379,8 @@ class OpenWorkspace:
         else:
             transcript = await asyncio.to_thread(Transcript, await self.store.events(session_id))
         titles = {summary.title for summary in await self.sessions()}
-        window_size, counter = frame.info.window, self.services.counter
+        window_size = managed_window(policy, frame.info.window)
+        counter = self.services.counter
         events, contents = await continuation(
             transcript, session_id, handover_seq, policy, window_size, counter, titles, handover
         )

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from helix_desktop.agent.model_roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Store, TokenCounter
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
 from helix_desktop.context.window.used_tokens import count_window, used_tokens
 from helix_desktop.context.window.window import PromptFrame, Window
@@ -453,6 +453,12 @@ class Session:
         return self.settings()[1]
 
     @property
+    def managed_window(self) -> int:
+        """The tokens that the shares of the policy count from."""
+        policy, frame, _ = self.settings()
+        return managed_window(policy, frame.info.window)
+
+    @property
     def roles(self) -> ModelRoles:
         return self.settings()[2]
 
@@ -585,7 +591,7 @@ class Session:
             messages=state.messages.counts().messages,
             calls=state.messages.counts().calls,
             used=used_tokens(count, frame),
-            window=frame.info.window,
+            window=managed_window(policy, frame.info.window),
             model=state.last_model or answering,
             events=state.last_seq,
             parent=state.parent,

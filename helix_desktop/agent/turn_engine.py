@@ -318,6 +318,7 @@ class ResponseStream:
             stop="stopped",
             demo=frame.info.demo,
             window=frame.info.window,
+            managed_window=_managed_part(session),
             sent_after=self.sent_after,
             ratio=gauge.used / window.estimate if window.estimate else gauge.ratio,
             cost=next_request_cost(window, gauge, transcript, frame.info, is_cold).cost or 0.0,
@@ -539,7 +540,11 @@ class TurnEngine:
             answer, frame.info, window.estimate, duration_ms, self._session.policy.handle_digits
         )
         self.response.clear()
-        event = msgspec.structs.replace(self.response.estimated(event), layers=hash_layers(window))
+        event = msgspec.structs.replace(
+            self.response.estimated(event),
+            layers=hash_layers(window),
+            managed_window=_managed_part(self._session),
+        )
         refusals = _new_refusals(self._session.transcript, answer, frame.info)
 
         def decide() -> list[Event]:
@@ -614,6 +619,12 @@ class TurnEngine:
         except HelixError as error:
             self._session.publish(ErrorRaised.from_error(error))
         return ended
+
+
+def _managed_part(session: Session) -> int:
+    """Return the tokens of the model's window that the policy manages; 0: all of it."""
+    managed = session.managed_window
+    return managed if managed < session.frame.info.window else 0
 
 
 def _shown_outputs(window: Window) -> frozenset[str]:

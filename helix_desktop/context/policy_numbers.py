@@ -20,14 +20,17 @@ SweepMode = Literal["rent", "fixed", "at once"]
 SubagentProfile = Literal["same", "lean", "balanced", "classic", "plain"]
 """The profile of a workspace's subagents; "same": they work under the workspace's own numbers."""
 REFERENCE_WINDOW = 128_000  # tokens of the window that the numbers below were measured for
+LEAST_MANAGED = 8_000  # tokens: prompt, tools, and an answer hardly fit less
 _MIN_SCALE = 0.125  # share of the numbers that a small window has at least
 
 
 class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The numbers of one workspace; tokens unless a name says otherwise. Raise ValueError if invalid.
 
-    Names ending in `_at`, `_keep` and `_share` are shares of the window; 0 turns intake, arguments, folding
-    and observations off where it is allowed. A session may spend `budget_tokens` in and out, and
+    Names ending in `_at`, `_keep` and `_share` are shares of the managed window, and those of `panic_at` and
+    `panic_to` of the model's own. The managed window is as large as the model's, but has at most
+    `manage_at_most` tokens; 0: no limit. 0 turns intake, arguments, folding and observations off where it is
+    allowed. A session may spend `budget_tokens` in and out, and
     `budget_cost` US dollars; 0: as much as it takes. Background work that would read more than `ask_above`
     tokens asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may
     keep `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
@@ -39,6 +42,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     profile: str = "balanced"
     enabled: bool = True
     subagent_profile: SubagentProfile = "lean"
+    manage_at_most: int = REFERENCE_WINDOW
     intake_above: int = 4_000
     intake_ask: bool = True
     intake_deadline_s: int = 10
@@ -95,6 +99,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
                 )
             if high is None and not field.is_names and value < low:
                 raise ValueError(_text("{field} must be at least 0", field=name))
+        if 0 < self.manage_at_most < LEAST_MANAGED:
+            raise ValueError(_text("manage_at_most must be 0 or at least {least}", least=LEAST_MANAGED))
         conflict = conflicting_fields(msgspec.structs.asdict(self))
         if conflict is not None:
             lower, upper = conflict
@@ -105,33 +111,42 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def for_subagents(self) -> ContextPolicy | None:
         """Return the subagents' policy: their profile's numbers, and this one's of what no profile sets.
 
-        None if they share this one.
+        The managed window is this one's, too. None if they share this one.
         """
         if not self.enabled or self.subagent_profile == "same":
             return None
         own = (name for name in FIELDS if not any(getattr(it, name) for it in PROFILES.values()))
-        limits = {name: getattr(self, name) for name in own} | {"prepare_early": self.prepare_early}
+        limits = {name: getattr(self, name) for name in own}
+        limits["manage_at_most"] = self.manage_at_most
+        limits["prepare_early"] = self.prepare_early
         return msgspec.structs.replace(PROFILES[self.subagent_profile], **limits)
 
-    def is_large(self, tokens: int, window_size: int) -> bool:
-        """Return True if text of so many tokens enters such a window as a preview, unless it is asked for."""
+    def is_large(self, tokens: int, model_window: int) -> bool:
+        """Return True if text of so many tokens enters the window as a preview, unless it is asked for."""
         if not self.enabled:
             return False
         return (
             bool(self.intake_above and tokens > self.intake_above)
-            or tokens > window_size * self.preview_above
+            or tokens > managed_window(self, model_window) * self.preview_above
         )
 
-    def scaled(self, window_size: int) -> ContextPolicy:
-        """Return the numbers for a window of so many tokens: below 128,000, batches and protection shrink.
+    def scaled(self, model_window: int) -> ContextPolicy:
+        """Return the numbers for a model's window: batches and protection shrink below 128,000 tokens.
 
-        As they are, they would fill the window of a local model.
+        As they are, they would fill the window of a local model. The managed window counts.
         """
-        scale = max(window_size / REFERENCE_WINDOW, _MIN_SCALE)
+        scale = max(managed_window(self, model_window) / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
             return self
         scaled = [name for name, field in FIELDS.items() if field.is_scaled and getattr(self, name)]
         return msgspec.structs.replace(self, **{name: int(getattr(self, name) * scale) for name in scaled})
+
+
+def managed_window(policy: ContextPolicy, model_window: int) -> int:
+    """Return the tokens that the shares of a policy count from, with a model that has such a window."""
+    if not policy.enabled or not policy.manage_at_most:
+        return model_window
+    return min(model_window, policy.manage_at_most)
 
 
 class PolicyField(msgspec.Struct, frozen=True):
@@ -159,6 +174,9 @@ def _share(low: float, high: float, label: str = "", hint: str = "") -> PolicyFi
 
 _COUNT, _SCALED = PolicyField(), PolicyField(is_scaled=True)
 FIELDS: Mapping[str, PolicyField] = {
+    "manage_at_most": PolicyField(
+        _text("Manage at most"), _text("tokens"),
+        _text("Of the model's context window. 0: all of it.")),
     "intake_above": PolicyField(
         _text("Large outputs over"), _text("tokens"),
         _text("The agent gets a part of them, and can recall the rest.")),

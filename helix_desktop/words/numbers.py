@@ -39,6 +39,14 @@ def format_tokens(tokens: int, *, in_column: bool = False) -> str:
     return tr("{number}B", number=_localized(f"{tokens / _BILLION:.2f}"))
 
 
+def format_window(tokens: int) -> str:
+    """Return the size of a context window: `32k`, `200k`, `1M`, `1.05M`."""
+    if tokens < 999_500:  # noqa: PLR2004 - from here whole thousands would read 1000k
+        return format_tokens(tokens)
+    millions = f"{tokens / _MILLION:.2f}".rstrip("0").rstrip(".")
+    return tr("{number}M", number=_localized(millions))
+
+
 def format_token_count(tokens: int) -> str:
     """Return a number of tokens with its word: `1 token`, `14.6k tokens`."""
     number = format_tokens(tokens)

@@ -267,7 +267,7 @@ class ContextCompaction:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
         if compaction_due.must_make_room(self._session.transcript, policy, gauge):
-            await self._make_room(gauge.limit, int(policy.panic_to * gauge.window))
+            await self._make_room(gauge.limit, int(policy.panic_to * gauge.model_window))
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()
         return gauge
@@ -283,10 +283,10 @@ class ContextCompaction:
         if not policy.enabled:
             return None
         gauge = self.rewriter.gauge()
-        limit = int(policy.panic_to * min(gauge.used, rejection.window_size or gauge.window))
+        limit = int(policy.panic_to * min(gauge.used, rejection.window_size or gauge.model_window))
         if rejection.window_size and rejection.request_tokens:
             token_ratio = gauge.used / rejection.request_tokens
-            answer_share = max(_MARGIN, gauge.reserve / gauge.window)
+            answer_share = max(_MARGIN, gauge.reserve / gauge.model_window)
             limit = int(min(gauge.used, rejection.window_size * token_ratio) * (1 - answer_share))
         first = await self._make_room(limit, limit)
         is_smaller = self.rewriter.gauge().used < gauge.used
@@ -357,7 +357,7 @@ class ContextCompaction:
                 "It needs about {used} tokens plus {reserve} for the answer; the model has {window}.",
                 used=gauge.used,
                 reserve=gauge.reserve,
-                window=gauge.window,
+                window=gauge.model_window,
             ),
             text(
                 "The largest part is {name} with {tokens} tokens.", name=largest.name, tokens=largest.tokens

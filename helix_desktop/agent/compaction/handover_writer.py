@@ -16,7 +16,7 @@ from helix_desktop.agent.session import CompactionProgress, Phase, Session
 from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
-from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.rewrites import caching, compaction_due
 from helix_desktop.context.summaries.covered_facts import (
     CHARS_PER_TOKEN,
@@ -277,7 +277,7 @@ class RevisionDraft(msgspec.Struct, frozen=True):
 
 async def checked_handover(session: Session, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
     """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
-    transcript, policy, window_size = session.transcript, session.policy, session.frame.info.window
+    transcript, policy, window_size = session.transcript, session.policy, session.managed_window
     text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
     quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
     whole, todo_list = quoted.union(event.words), transcript.todo_list_between(0, event.upto)
@@ -347,7 +347,7 @@ class HandoverSource(msgspec.Struct, frozen=True):
 
         With `rerun_seq`, the active handover, that one is written again. Raises CompactionRefused.
         """
-        replaces, window_size = tuple[int, ...](), frame.info.window
+        replaces, window_size = tuple[int, ...](), managed_window(policy, frame.info.window)
         quoted = user_text_seqs(
             transcript, range_.upto, range_.kept_seq, policy.user_text_tokens, window_size
         )
@@ -588,7 +588,7 @@ class HandoverWriter:
             tokens = await session.counter.count([part.text for part in parts])
             return [CountedPart(part, count) for part, count in zip(parts, tokens, strict=True)]
         fork = transcript.fork_with(event)
-        sent = handover_as_sent(fork, policy, frame.info.window, event)
+        sent = handover_as_sent(fork, policy, managed_window(policy, frame.info.window), event)
         own = [part for part in sent.parts if part.kind not in sent.quote_tokens]
         counted = dict(zip(own, await session.counter.count([part.text for part in own]), strict=True))
         own_tokens = sent.tokens - sum(sent.quote_tokens.values())

@@ -104,7 +104,7 @@ class HandoverRevisions:
     def tokens_as_sent(self, handover: HandoverMade) -> int:
         """Return the tokens of all that a handover puts in the context while it is active, by our count."""
         session = self._session
-        return tokens_as_sent(session.transcript, session.policy, session.frame.info.window, handover)
+        return tokens_as_sent(session.transcript, session.policy, session.managed_window, handover)
 
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""

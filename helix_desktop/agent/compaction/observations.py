@@ -274,7 +274,7 @@ class Observations(BackgroundJob):
     ) -> ObservationsMade:
         """Return the event without its index."""
         policy, event_range = self._session.policy, source.event_range
-        quote_budget = user_text_budget(policy.user_text_tokens, self._session.frame.info.window)
+        quote_budget = user_text_budget(policy.user_text_tokens, self._session.managed_window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source.generations)
         facts, over = observation.end_observations(summary.value or (), source.standing)

@@ -155,8 +155,8 @@ class WindowRewriter:
 
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model; none on hold. One also applies all that are ready."""
-        policy, frame = self._session.policy, self._session.frame
-        transcript, window_size = self._session.transcript, frame.info.window
+        policy, transcript = self._session.policy, self._session.transcript
+        window_size = self._session.managed_window
         if not policy.enabled or transcript.on_hold:
             return
         if policy.anchor_tokens:
@@ -429,7 +429,7 @@ class WindowRewriter:
         """
         policy, frame = self._session.policy, self._session.frame
         for plan in sweep_plans.plan_truncations(self._session.transcript, int(tokens / frame.ratio)):
-            await self._record_fold(plan, policy, frame.info.window, why_no_model)
+            await self._record_fold(plan, policy, self._session.managed_window, why_no_model)
 
 
 def note_text(

@@ -29,7 +29,7 @@ class RewriteSizes:
     """
 
     def __init__(self) -> None:
-        self.window = 0  # tokens of the context window; 0: not known yet
+        self.window = 0  # tokens of the managed window; 0: not known yet
         self._overhead = -1  # tokens by our count of what is sent beside messages and handover; -1: not known
         self._handover_tokens: dict[int, int] = {}  # by our count, with the user's words that it quotes
 
@@ -41,7 +41,7 @@ class RewriteSizes:
         seq, handovers = recorded.seq, transcript.rewrites.handovers
         match recorded.event:
             case AssistantSpoke() as response:
-                self.window = response.window or self.window
+                self.window = response.share_window or self.window
                 if response.estimate and not response.sent_after:  # else the window is not what was sent
                     answer = transcript.window.entry_tokens(transcript.messages.items[-1])
                     sent = self._messages(transcript) - answer

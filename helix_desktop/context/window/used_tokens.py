@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
+from helix_desktop.context.policy_numbers import ContextPolicy, managed_window, policy_fields
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke
@@ -49,12 +49,15 @@ FULL_WINDOW = CompactionTrigger(HandoverTrigger.OVERFLOW)
 class UsageGauge(msgspec.Struct, frozen=True):
     """Projected use of the window in tokens; `is_reported`: the number is the provider's own.
 
-    `handover_threshold` is where a handover is due, `panic_threshold` where space is freed at once, `ratio`
-    the provider's tokens per token of ours, the median of `report_count` reports; 0: from earlier sessions.
+    Shares of the policy count from `window`, the managed one; a request may have up to `model_window` with
+    its answer, for which `reserve` is kept. `handover_threshold` is where a handover is due,
+    `panic_threshold` where space is freed at once, `ratio` the provider's tokens per token of ours, the
+    median of `report_count` reports; 0: from earlier sessions.
     """
 
     used: int
     window: int
+    model_window: int
     reserve: int
     handover_threshold: int
     is_reported: bool
@@ -93,23 +96,47 @@ class UsageGauge(msgspec.Struct, frozen=True):
     @property
     def limit(self) -> int:
         """The most tokens of a request for which no room has to be made first."""
-        return min(self.window - self.reserve, self.panic_threshold - 1)
+        return min(self.model_window - self.reserve, self.panic_threshold - 1)
 
     @property
     def fits(self) -> bool:
         """Return True if the request leaves the answer its reserve."""
-        return self.used + self.reserve <= self.window
+        return self.used + self.reserve <= self.model_window
+
+    @property
+    def is_managed_in_part(self) -> bool:
+        """Return True if the policy manages less than the model's window."""
+        return self.window < self.model_window
+
+    @property
+    def exceeds_managed(self) -> bool:
+        """Return True if the request takes more than the managed window, which the model has room for."""
+        return self.is_managed_in_part and self.used > self.window
+
+    @property
+    def reserve_in_window(self) -> int:
+        """The tokens of the managed window that are kept for the answer; 0 where it fits beside it."""
+        return max(0, self.window + self.reserve - self.model_window)
+
+    @property
+    def free(self) -> int:
+        """The tokens of the managed window that are neither used nor kept for the answer."""
+        return max(0, self.window - self.used - self.reserve_in_window)
 
 
 def handover_threshold(policy: ContextPolicy, info: ModelInfo) -> int:
     """Return the tokens at which a handover is due: by the policy, but not later than the answer has room."""
-    by_policy, room = floor(info.window * policy.handover_at), info.window - info.reserve
+    by_policy = floor(managed_window(policy, info.window) * policy.handover_at)
+    room = info.window - info.reserve
     return min(by_policy, room) if room > 0 else by_policy
 
 
 def message_limit(policy: ContextPolicy, gauge: UsageGauge) -> float:
-    """Return the tokens of the largest request that, with its answer, the policy leaves as it is."""
-    return policy.handover_at * gauge.window - gauge.reserve
+    """Return the tokens of the largest request that can be sent with its answer.
+
+    A message may need more than the managed window: the model's own counts.
+    """
+    return policy.handover_at * gauge.model_window - gauge.reserve
 
 
 def measure_usage(
@@ -131,7 +158,7 @@ def estimate_next_request(transcript: Transcript, policy: ContextPolicy, frame: 
     """Return the tokens of a session's next request by our count, as those of its window."""
     entries, images = transcript.window.tokens
     standing = frame.fixed_tokens + transcript.opening_tokens + entries
-    standing += handover_tokens(transcript, policy, frame.info.window)
+    standing += handover_tokens(transcript, policy, managed_window(policy, frame.info.window))
     return standing - (0 if frame.info.images else images)
 
 
@@ -145,7 +172,8 @@ def used_tokens(count: WindowCount, frame: PromptFrame) -> int:
     return projected_tokens(estimate, report, report.ratio if report else frame.ratio)
 
 
-def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int) -> WindowCount:
+def count_window(transcript: Transcript, policy: ContextPolicy, model_window: int) -> WindowCount:
+    window_size = managed_window(policy, model_window)
     entries, images = transcript.window.tokens
     handed_over, own_policy = transcript.window.handover is not None, transcript.session_policy
     return WindowCount(
@@ -159,10 +187,11 @@ def count_window(transcript: Transcript, policy: ContextPolicy, window_size: int
     )
 
 
-def is_outdated(count: WindowCount | None, policy: ContextPolicy, window_size: int) -> bool:
+def is_outdated(count: WindowCount | None, policy: ContextPolicy, model_window: int) -> bool:
     """Return True if the count no longer fits the policy and window, so that the log must be read."""
     if count is None:
         return True
+    window_size = managed_window(policy, model_window)
     return count.quoted not in (None, user_text_budget(policy.user_text_tokens, window_size))
 
 
@@ -196,9 +225,10 @@ def gauge_of(used: int, policy: ContextPolicy, info: ModelInfo) -> UsageGauge:
     """Return the gauge of a request of so many tokens as the model counts them: of replays, too."""
     return UsageGauge(
         used,
-        info.window,
-        info.reserve,
-        handover_threshold(policy, info),
+        window=managed_window(policy, info.window),
+        model_window=info.window,
+        reserve=info.reserve,
+        handover_threshold=handover_threshold(policy, info),
         is_reported=False,
         panic_threshold=floor(info.window * policy.panic_at) if policy.enabled else 1 << 62,
     )

@@ -18,7 +18,7 @@ from helix_desktop.context.log.window_layout import (
     SummaryBlock,
     WindowEntry,
 )
-from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.summaries import handover as handovers
 from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.extractive_handover import without_repeated_bullets
@@ -182,7 +182,14 @@ def entry_state(
         return *events, *excluded
     hidden = tuple(transcript.rewrites.excluded), transcript.rewrites.excluded_covers
     # Of these a handover quotes nothing.
-    return *events, *excluded, *hidden, policy.user_text_tokens, info.window, transcript.origin
+    return (
+        *events,
+        *excluded,
+        *hidden,
+        policy.user_text_tokens,
+        managed_window(policy, info.window),
+        transcript.origin,
+    )
 
 
 def _settled_count(entries: list[WindowEntry]) -> int:
@@ -199,7 +206,8 @@ def render_entry(
 ) -> tuple[Message, int]:
     is_excluded = bool(transcript.window.exclusions_of(entry))
     if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade) and not is_excluded:
-        texts, quotes = _quotes_of(transcript, policy, frame.info.window, entry.event)
+        window_size = managed_window(policy, frame.info.window)
+        texts, quotes = _quotes_of(transcript, policy, window_size, entry.event)
         text = "\n".join(part.text for part in _handover_parts(transcript, entry.event, texts, quotes))
         return Message("user", text), _handover_tokens(entry.event, texts, quotes)
     return _adapt_to_model(

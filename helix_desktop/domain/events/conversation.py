@@ -134,7 +134,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
     `ratio` is the model's tokens per token of ours where its usage was not reported. `unpriced` are the
     tokens whose price is not known; None: all of them if there is no `cost`. `agent` is the other agent in
-    whose session it was made: what it took is not counted here.
+    whose session it was made: what it took is not counted here. `managed_window` is as many tokens of
+    `window` as the policy managed; 0: all of it.
     """
 
     text: str
@@ -160,6 +161,12 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     ratio: float = 1.0
     unpriced: int | None = None
     agent: ForeignAgent | Literal[""] = ""
+    managed_window: int = 0
+
+    @property
+    def share_window(self) -> int:
+        """The tokens that the policy's shares counted from; 0 where the log does not say."""
+        return self.managed_window or self.window
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):

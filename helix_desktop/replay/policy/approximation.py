@@ -13,7 +13,7 @@ from threading import Lock
 import msgspec
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, saving_of, tokens_of, word_tokens_of
-from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.rewrites.caching import (
     MIN_PROTECTED_STEPS,
     PROVIDER_CACHED_PRICE,
@@ -178,7 +178,8 @@ class _Approximation:
         steps = max(policy.protect_steps, MIN_PROTECTED_STEPS)
         self._sweeps = _Batch(steps, policy.protect_tokens, MIN_PROTECTED_STEPS)
         self._folds = _Batch(policy.fold_after_steps, policy.protect_tokens, _NEVER)
-        self._room = facts.info.window / facts.ratio
+        self._managed_window = managed_window(policy, facts.info.window)
+        self._room = self._managed_window / facts.ratio
         self._place_at = min(policy.observe_place_at, policy.handover_at) * self._room
         self._gauge = gauge_of(0, policy, facts.info)
         self._hand_over_at = self._gauge.trigger.distance / facts.ratio
@@ -212,7 +213,7 @@ class _Approximation:
         return PolicyReplay(
             tuple(self._points),
             tuple(self._rewrites),
-            facts.info.window,
+            self._managed_window,
             self._gauge.handover_threshold,
             sent,
             billed,
@@ -222,7 +223,7 @@ class _Approximation:
 
     @property
     def _price(self) -> float:
-        return rewrite_price(self._window - self._fixed_tokens, self._facts.info.window)
+        return rewrite_price(self._window - self._fixed_tokens, self._managed_window)
 
     def _total(self, count: int) -> int:
         return self._messages[count - 1].total if count else 0

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
-from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, managed_window
 from helix_desktop.context.window.used_tokens import (
     estimate_next_request,
     handover_threshold,
@@ -578,7 +578,7 @@ class _Run:
         return PolicyReplay(
             points=tuple(self._points),
             rewrites=tuple(self._rewrites),
-            window=self._facts.info.window,
+            window=managed_window(self._engine.policy, self._facts.info.window),
             handover_at=self._handover_at,
             sent=self._sums.sent,
             billed=self._sums.billed(self._engine.summary_tokens),

@@ -113,7 +113,8 @@ class ComposerController(QObject):
         if text == self.widget.text() and self._session.shows(conversation):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent
-            free = max(0, min(int((now.window - now.used - now.reserve) / now.ratio), limit))
+            unused = now.model_window - now.used - now.reserve
+            free = max(0, min(int(unused / now.ratio), limit))
             makes_room = conversation.window.policy.enabled and not conversation.session.transcript.on_hold
             if makes_room and free < total <= limit:
                 size = format_tokens(total)

@@ -40,6 +40,7 @@ from helix_desktop.ui.inspector.inspector_state import (
 from helix_desktop.words.context_changes import count_contents, swept_contents
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.direction import dotted
+from helix_desktop.words.managed_window import larger_request_text
 from helix_desktop.words.next_compaction import compaction_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
@@ -146,7 +147,7 @@ def inspector_state(
     own_policy = transcript.session_policy
     return InspectorState(
         gauge,
-        compaction_text=compaction_text(outlook, gauge, policy),
+        compaction_text=_compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
         rows=rows,
         is_managed=policy.enabled,
@@ -247,9 +248,15 @@ def with_undo(
     )
 
 
+def _compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: ContextPolicy) -> str:
+    """Return when it is compacted, and before that whether the request is larger than what is managed."""
+    lines = (larger_request_text(gauge), compaction_text(outlook, gauge, policy))
+    return "\n".join(line for line in lines if line)
+
+
 def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
-    sums = Counter[SegmentKind](reserve=gauge.reserve)
-    sums["free"] = max(0, gauge.window - gauge.used - gauge.reserve)
+    sums = Counter[SegmentKind](reserve=gauge.reserve_in_window)
+    sums["free"] = gauge.free
     for row in rows:
         sums[row.kind] += row.tokens - row.recalled
         sums["recalled"] += row.recalled
@@ -289,9 +296,9 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
 
 def with_request_cost(state: InspectorState, cost: RequestCost) -> InspectorState:
     text, gauge = _request_cost_text(cost), state.gauge
-    if state.is_managed and cost.total + gauge.reserve > gauge.window > gauge.reserve:
+    if state.is_managed and cost.total + gauge.reserve > gauge.model_window > gauge.reserve:
         # It is made to fit: how much room is made is known once it is.
-        room = format_token_count(gauge.window - gauge.reserve)
+        room = format_token_count(gauge.model_window - gauge.reserve)
         text = tr("Next request: at most {tokens}", tokens=room)
     return replace(state, cost_text=text)
 

@@ -24,6 +24,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLayout, QToolTip, QWidget
 
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
+from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.ui.design.accessibility import LabelInterface, announce
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, HelpLink, Pill
@@ -58,6 +59,7 @@ from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
 from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
+from helix_desktop.words.managed_window import explain_managed_window, managed_window_text
 from helix_desktop.words.next_compaction import explain_rows
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
@@ -69,6 +71,13 @@ _HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 8, 16, 8)
 _MARGINS, _BAR_MARGINS = (8, 6, SCROLL_BAR_PX, 16), (8, 6, 0, 16)
 _INSIDE_MARGINS = (16, 0, SCROLL_BAR_PX + 8, 12)  # numbers below each other
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
+
+
+def _window_text(gauge: UsageGauge) -> str:
+    """Return what stands behind the used tokens: the window they are of."""
+    if not gauge.is_managed_in_part:
+        return tr("of {size} tokens", size=format_tokens(gauge.window))
+    return tr("tokens · {window}", window=managed_window_text(gauge.window, gauge.model_window))
 
 
 class ShowCacheUses(Intent, frozen=True):
@@ -94,6 +103,7 @@ class ContextBar(Themed, QWidget):
         self._segments: tuple[Segment, ...] = ()
         self._window, self._used, self._scale = 1, 0, 1.0
         self._threshold = 0.0
+        self._is_full = True  # what does not fit the managed window does not fit the model either
         self.setMouseTracking(True)
         self.apply_theme()
 
@@ -101,16 +111,19 @@ class ContextBar(Themed, QWidget):
         super().apply_theme()
         self.setFixedHeight(int(_BAR + 2 * _OVER) + scaled(_LABEL_PX))
 
-    def show_window(self, segments: Sequence[Segment], used: int, window_size: int, threshold: float) -> None:
-        """Show other segments; `window_size` in tokens, of which the provider counts `used`.
+    def show_window(self, segments: Sequence[Segment], gauge: UsageGauge, threshold: float) -> None:
+        """Show other segments of the managed window, of which the provider counts `gauge.used`.
 
         `threshold` is the share at which it is compacted, 0 where it never is.
         """
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
-        self._window, self._threshold = max(1, window_size), threshold
+        self._window = max(1, gauge.window)
+        self._threshold = threshold
+        self._is_full = not gauge.exceeds_managed or not gauge.fits
         filling = [part for part in self._segments if part.kind not in ("free", "reserve")]
         # What the provider counts less takes no place: the others share it.
-        self._used, self._scale = used, used / max(1, sum(part.tokens for part in filling))
+        self._used = gauge.used
+        self._scale = gauge.used / max(1, sum(part.tokens for part in filling))
         parts = [f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments]
         over = [self._over_text()] if self._used > self._window else []
         self.setAccessibleName(
@@ -128,6 +141,12 @@ class ContextBar(Themed, QWidget):
         return tr("Compacts at {share}", share=format_whole_percent(self._threshold))
 
     def _over_text(self) -> str:
+        if not self._is_full:
+            return tr(
+                "{excess} tokens more than the managed {size}",
+                excess=format_tokens(self._used - self._window),
+                size=format_tokens(self._window),
+            )
         return tr(
             "{excess} tokens over the context window of {size}",
             excess=format_tokens(self._used - self._window),
@@ -168,7 +187,8 @@ class ContextBar(Themed, QWidget):
             pen.fill(part, color)
         over = QRectF(edge, _OVER, self.width() - edge, _BAR)
         pen.fill(over, "surface/45")
-        pen.qt.fillRect(over, QBrush(pen.color("error"), Qt.BrushStyle.BDiagPattern))
+        hatch = pen.color("error" if self._is_full else "warn")
+        pen.qt.fillRect(over, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
         pen.qt.setClipping(False)
         bottom = _BAR + 2 * _OVER - 1
         if self._threshold:
@@ -628,9 +648,10 @@ class Inspector(Themed, QWidget):
         gauge = state.gauge
         self.used.set_text(f"≈ {format_tokens(gauge.used)}")  # what came since the report is by our count
         self.used.set_note(gauge_source_text(gauge))
-        self._window_text.set_text(tr("of {size} tokens", size=format_tokens(gauge.window)))
+        self._window_text.set_text(_window_text(gauge))
+        self._window_text.set_note(explain_managed_window(gauge))
         threshold = gauge.handover_share if state.is_managed else 0.0
-        self.bar.show_window(state.segments, gauge.used, gauge.window, threshold)
+        self.bar.show_window(state.segments, gauge, threshold)
         self.until.setText(state.compaction_text)
         self._acts.setVisible(state.is_managed)
 

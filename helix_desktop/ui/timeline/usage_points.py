@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.window.rewrite_sizes import RewriteSize, RewriteSizes
 from helix_desktop.context.window.used_tokens import (
     UsageGauge,
@@ -51,7 +51,7 @@ PointKind: TypeAlias = Literal[
 class UsagePoint(msgspec.Struct, frozen=True):
     """Tokens in the context window just after an event, recorded at `at_ms`.
 
-    `window` is the size of the context window then. 0 for either: not known. `is_estimated`: the provider had
+    `window` is the size of the managed window then. 0 for either: not known. `is_estimated`: the provider had
     not reported it. It is not `is_sent` if it was rewritten before a request had it. A rewrite made of the
     next request's tokens `before` those `after`.
     """
@@ -93,12 +93,12 @@ def usage_points(
 ) -> tuple[UsagePoint, ...]:
     """Return the points of a log, oldest first.
 
-    `policy` bounds the user's words that handovers quote; `window_size` is that of the model which answers
-    next, `fixed_tokens` are those of its prompt and tools, which count before the first answer.
+    `policy` bounds the user's words that handovers quote; `window_size` is the managed window of the model
+    which answers next, `fixed_tokens` are those of its prompt and tools, which count before the first answer.
     """
     answers = (recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke))
-    first_window = next((answer.window for answer in answers if answer.window), window_size)
-    usage = _UsageReducer(policy, _windows_from(log, window_size), first_window, fixed_tokens)
+    first_window = next((answer.share_window for answer in answers if answer.window), window_size)
+    usage = _UsageReducer(policy, _windows_from(log, policy, window_size), first_window, fixed_tokens)
     for recorded, after in zip(log, [*log[1:], None], strict=True):
         usage.apply(recorded, after)
     return usage.complete()
@@ -223,7 +223,7 @@ class _UsageReducer:
             missed = [before for seq, before in self._before_rewrites if 0 < event.sent_after < seq]
             messages = missed[0] if missed else self._messages + self._quoted_tokens
             self._overhead = max(0, event.estimate - messages)
-            self._window = event.window or self._window
+            self._window = event.share_window or self._window
         self._before_rewrites.clear()
         self._append(recorded)
         self._find_report(event.model)
@@ -296,8 +296,8 @@ class _UsageReducer:
         self.points.append(point)
 
 
-def _windows_from(log: Sequence[RecordedEvent], window_size: int) -> dict[int, int]:
-    """Return the context window that counts from an event on; at the log's end it is `window_size`.
+def _windows_from(log: Sequence[RecordedEvent], policy: ContextPolicy, window_size: int) -> dict[int, int]:
+    """Return the managed window that counts from an event on; at the log's end it is `window_size`.
 
     From a message or an output on that is the window of the request which it is sent with: what is rewritten
     for that one has its room, whatever the settings said at the answer before. Until a server says otherwise
@@ -306,10 +306,11 @@ def _windows_from(log: Sequence[RecordedEvent], window_size: int) -> dict[int, i
     windows: dict[int, int] = {}
     for recorded in reversed(log):
         match recorded.event:
-            case AssistantSpoke(window=answered_with) if answered_with:
-                window_size = answered_with
+            case AssistantSpoke(window=answered_with) as answer if answered_with:
+                window_size = answer.share_window
             case WindowLearned(window=window, believed=believed):
-                windows[recorded.seq], window_size = window, believed
+                windows[recorded.seq] = managed_window(policy, window)
+                window_size = managed_window(policy, believed)
             case ModelChosen() | UserSpoke() | ToolAnswered():
                 windows[recorded.seq] = window_size
     return windows

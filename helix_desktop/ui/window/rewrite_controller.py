@@ -291,7 +291,7 @@ def restoring_notice(session: Session, conversation: Conversation) -> Notice | N
     what = tr(
         "The context no longer fits: {used} of {window}, and {reserve} are kept for the answer.",
         used=format_tokens(gauge.used),
-        window=format_tokens(gauge.window),
+        window=format_tokens(gauge.model_window),
         reserve=format_tokens(gauge.reserve),
     )
     why = tr("Sending caches or compacts older parts again, unless you choose a model with a larger window.")

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from helix_desktop.context.policy_numbers import REFERENCE_WINDOW
 from helix_desktop.context.window.request_validation import problems
 from helix_desktop.domain.errors import HelixError, InvalidRecording, RequestInvalid, RequestTooLarge
 from helix_desktop.domain.messages import Message
@@ -52,7 +53,9 @@ T = TypeVar("T")
 
 
 class MeasureOptions(msgspec.Struct, frozen=True):
-    """How to measure: the window in tokens, how often reachability is checked, and the recall rate.
+    """How to measure: the model's window in tokens, how often reachability is checked, and the recall rate.
+
+    Shares are of the window, but of at most `manage_at_most` tokens of it: what the policy manages.
 
     All outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
     `recall_rate` is that of the recall model; None disables all recalls, those before re-reads too. Of
@@ -63,6 +66,11 @@ class MeasureOptions(msgspec.Struct, frozen=True):
     reach_every: int = 0
     recall_rate: float | None = None
     long_message_every: int = 10
+    manage_at_most: int = REFERENCE_WINDOW
+
+    @property
+    def managed_window(self) -> int:
+        return min(self.window, self.manage_at_most) if self.manage_at_most else self.window
 
 
 def measure_file(
@@ -189,7 +197,7 @@ class MeasuredRun:
         figures = RecordingResult(
             file=str(path),
             source=path.resolve().parent.name,
-            window=self._options.window,
+            window=self._options.managed_window,
             managed=self._totals.result(summaries),
             unmanaged=unmanaged,
             counts=self._replay.counts,

@@ -36,10 +36,11 @@ def main(words: Sequence[str]) -> int:
     """Measure, and print the figures; return the exit code."""
     args = _parser().parse_args(words)
     try:
-        create_replayer = partial(Replayer, policy=load_policy(args.policy), window=args.window)
+        policy = load_policy(args.policy)
+        create_replayer = partial(Replayer, policy=policy, window=args.window)
         default_rate = DEFAULT_RATE if args.recalls else None
         rate = default_rate if args.recall_rate is None else args.recall_rate
-        options = MeasureOptions(args.window, args.reach_every, rate)
+        options = MeasureOptions(args.window, args.reach_every, rate, manage_at_most=policy.manage_at_most)
         paths = find_recordings(args.files)
         measured = measure_all(paths, create_replayer, options, args.jobs, _Progress(len(paths)))
     except HelixError as error:

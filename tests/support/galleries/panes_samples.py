@@ -536,7 +536,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("reserve", "Room for the answer", 2_000),
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
-    gauge = UsageGauge(used, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
+    gauge = UsageGauge(used, 24_000, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
     return InspectorState(
         gauge, parts, window_rows(count),
         "Every request sends this, so old parts leave to save tokens; at 85 % they must.",

@@ -281,7 +281,7 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     parts = tuple(segment for segment in state.segments if segment.kind not in ("output", "free"))
     used = sum(part.tokens for part in parts if part.kind != "reserve")
     assert pane.bar.window_edge_px() == pane.bar.width()
-    gauge = UsageGauge(used, used // 2, 0, round(used / 2 * 0.85), is_reported=True)
+    gauge = UsageGauge(used, used // 2, used // 2, 0, round(used / 2 * 0.85), is_reported=True)
     over = replace(state, gauge=gauge, segments=parts)
     pane.set_state(over)
     width = pane.bar.width()

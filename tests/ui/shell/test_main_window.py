@@ -140,7 +140,7 @@ def test_how_full_the_context_is_stands_once_outside_the_panel(
     bar.add_gauge(gauge)
     work(window)
     window.resize(width, 680)
-    gauge.show_usage(UsageGauge(900, 1_000, 0, 850, is_reported=True), ContextPolicy())
+    gauge.show_usage(UsageGauge(900, 1_000, 1_000, 0, 850, is_reported=True), ContextPolicy())
     line = bar.layout()
     assert line is not None
 

@@ -42,7 +42,7 @@ def test_the_chart_ends_at_how_full_the_context_is_before_the_log_has_been_read(
     qtbot.addWidget(pane)
     state = timeline_state()
     pane.set_state(state)
-    gauge = UsageGauge(6_577, 9_000, 1_000, 7_650, is_reported=True)
+    gauge = UsageGauge(6_577, 9_000, 9_000, 1_000, 7_650, is_reported=True)
     pane.show_usage(gauge, state.points[-1].seq + 5, NOW_MS)
     assert "now 6.6k of 9k" in pane.chart.accessibleName()
     assert find_card(pane, state.cards[0].seq) is not None

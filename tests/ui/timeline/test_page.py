@@ -184,7 +184,7 @@ def test_what_was_clicked_stays_though_the_chart_above_grows(qtbot: QtBot, pane:
     with performed(pane):
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place)
     QApplication.sendEvent(viewport, QEvent(QEvent.Type.Leave))
-    pane.show_usage(UsageGauge(30_000, 24_000, 2_000, 20_400, is_reported=False), 500, NOW_MS)
+    pane.show_usage(UsageGauge(30_000, 24_000, 24_000, 2_000, 20_400, is_reported=False), 500, NOW_MS)
     qtbot.waitUntil(lambda: pane.chart.height() > low)
     assert place_of_undo(pane, 492).y() == place.y()
 

@@ -7,12 +7,20 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import tomlkit
 from hypothesis import given
 
 import helix_desktop
-from helix_desktop.context.policy_numbers import FIELDS, PROFILES, ContextPolicy, policy_fields, policy_from
+from helix_desktop.context.policy_numbers import (
+    FIELDS,
+    PROFILES,
+    ContextPolicy,
+    managed_window,
+    policy_fields,
+    policy_from,
+)
 from tests.support.histories import policies
 from tests.support.tables import for_each
 
@@ -54,6 +62,8 @@ def test_an_empty_file_is_the_balanced_profile() -> None:
         ({"handover_at": float("nan")}, "handover_at"),
         ({"handover_keep": 0.0}, "handover_keep"),
         ({"sweep_min": 3_000, "sweep_max": 2_000}, "sweep_min"),
+        ({"manage_at_most": 7_999}, "manage_at_most"),
+        ({"manage_at_most": -1}, "manage_at_most"),
     ],
 )
 def test_invalid_fields_are_named(fields: dict[str, Any], field_name: str) -> None:
@@ -67,3 +77,37 @@ def test_the_engine_reads_each_field(name: str) -> None:
     modules = [path for folder in ("agent", "context") for path in (package / folder).rglob("*.py")]
     reads = re.compile(rf"\b(?:policy|self)\.{name}\b")
     assert any(reads.search(path.read_text("utf-8")) for path in modules), f"{name} changes nothing"
+
+
+@for_each(
+    ("manage_at_most", "model_window", "managed"),
+    [
+        (128_000, 1_000_000, 128_000),
+        (128_000, 128_000, 128_000),
+        (128_000, 32_000, 32_000),
+        (256_000, 200_000, 200_000),
+        (256_000, 1_000_000, 256_000),
+        (0, 1_000_000, 1_000_000),
+        (8_000, 128_000, 8_000),
+    ],
+)
+def test_the_managed_window_is_a_part_of_the_models(
+    manage_at_most: int, model_window: int, managed: int
+) -> None:
+    """Numbers shrink with what is managed, as they do with a small model."""
+    policy = ContextPolicy(manage_at_most=manage_at_most)
+    assert managed_window(policy, model_window) == managed
+    own = policy_from({"manage_at_most": 0}).scaled(managed)
+    assert policy.scaled(model_window) == msgspec.structs.replace(own, manage_at_most=manage_at_most)
+    assert policy.is_large(int(managed * policy.preview_above) + 1, model_window)
+
+
+def test_the_default_manages_128k_and_a_policy_that_is_off_manages_nothing() -> None:
+    assert {managed_window(policy, 1_000_000) for policy in PROFILES.values() if policy.enabled} == {128_000}
+    assert managed_window(PROFILES["off"], 1_000_000) == 1_000_000
+
+
+def test_subagents_keep_to_the_managed_window_of_their_workspace() -> None:
+    subagents = ContextPolicy(manage_at_most=256_000).for_subagents()
+    assert subagents is not None
+    assert (subagents.profile, managed_window(subagents, 1_000_000)) == ("lean", 256_000)

@@ -214,7 +214,7 @@ def test_the_workspace_is_named_where_a_call_is_about_all_of_it(tool: str, targe
     ],
 )
 def test_an_estimate_names_the_ratio_of_earlier_sessions(ratio: float, words: str) -> None:
-    gauge = UsageGauge(3_600, 32_000, 4_000, 27_000, False, ratio)
+    gauge = UsageGauge(3_600, 32_000, 32_000, 4_000, 27_000, False, ratio)
     assert gauge_source_text(gauge) == words
     reported = replace(gauge, report_count=1)
     assert gauge_source_text(reported) == "Estimated from the provider's last report"
@@ -601,7 +601,7 @@ def test_what_made_a_rewrite_comes_before_what_it_made_needless(
     assert rewrite_reason_text(event) == text
 
 
-_GAUGE = UsageGauge(14_000, 25_000, 1_500, 13_250, True)
+_GAUGE = UsageGauge(14_000, 25_000, 25_000, 1_500, 13_250, True)
 
 
 @for_each(
@@ -648,7 +648,7 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 
 
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
-    outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 1_500, 21_250, True)
+    outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
     assert room.endswith("so old parts leave to save tokens; at 85 % they must.")
     assert "compacted turns by a summary" in explain_acts()

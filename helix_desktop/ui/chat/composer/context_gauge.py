@@ -13,6 +13,7 @@ from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.boxes import Drawing, Pen, Row, Text
+from helix_desktop.words.managed_window import managed_window_text
 from helix_desktop.words.next_compaction import gauge_compaction_text
 from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.state_words import explain_hold, gauge_source_text
@@ -30,6 +31,12 @@ def paint_usage_bar(pen: Pen, bar: QRectF, share: float, color: str) -> None:
         pen.box(QRectF(bar.x(), bar.y(), full, bar.height()), color, radius=round_px)
     if share > 1:
         pen.fill(QRectF(bar.x() + bar.width() / share - 1, bar.y(), 2, bar.height()), "surface")
+
+
+def _gauge_color(usage: UsageGauge) -> str:
+    if usage.used >= usage.model_window:
+        return "error"
+    return "warn" if usage.is_due else "accent"
 
 
 _PAD_PX = 6
@@ -57,12 +64,13 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         if self._state == (state := (usage, policy, policy_text, is_on_hold)):
             return  # every event of a session asks for it
         self._state, self._share = state, usage.share
-        self._color = "error" if usage.share >= 1.0 else "warn" if usage.is_due else "accent"
+        self._color = _gauge_color(usage)
         is_paused = is_on_hold and policy.enabled
         share = format_whole_percent(usage.share)
         self.setText(tr("{share} · paused", share=share) if is_paused else share)
         share = format_whole_percent(usage.share, is_estimated=not usage.is_reported)
-        used, window = format_tokens(usage.used), format_tokens(usage.window)
+        used = format_tokens(usage.used)
+        window = managed_window_text(usage.window, usage.model_window)
         compaction = gauge_compaction_text(usage.trigger, policy.enabled, is_on_hold)
         text = " · ".join((share, tr("{used} / {window}", used=used, window=window), compaction))
         hold = explain_hold() if is_paused else ""

@@ -320,7 +320,7 @@ def test_the_line_below_the_text_fits_a_narrow_composer(
     show_look(LIGHT, text_px)
     composer.set_model("a-model-with-a-very-long-name-that-no-line-has-room-for")
     composer.mode_button.show_mode("ask", demo_runs=True)
-    composer.gauge.show_usage(UsageGauge(900, 1_000, 0, 850, is_reported=False), ContextPolicy())
+    composer.gauge.show_usage(UsageGauge(900, 1_000, 1_000, 0, 850, is_reported=False), ContextPolicy())
     composer.set_running(True)
     composer.editor.setPlainText("next")
     composer.resize(round(420 * max(1.0, text_px / 13)), 160)
@@ -409,7 +409,7 @@ def _left_edge(button: QWidget) -> list[QColor]:
 def test_the_gauge_says_how_far_the_next_compaction_is(
     used: int, is_managed: bool, is_on_hold: bool, text: str
 ) -> None:
-    gauge = UsageGauge(used, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
+    gauge = UsageGauge(used, 24_000, 24_000, 0, 20_400, is_reported=True, panic_threshold=22_800)
     assert gauge_compaction_text(gauge.trigger, is_managed, is_on_hold) == text
 
 
@@ -440,7 +440,7 @@ def test_the_gauge_has_a_color_from_where_the_policy_makes_room(
     show_look(theme)
     colors, widths = [], set()
     for used, due_at in ((700, 850), (849, 850), (850, 850), (700, 680), (1_000, 850)):
-        gauge.show_usage(UsageGauge(used, 1_000, 0, due_at, is_reported=True), ContextPolicy())
+        gauge.show_usage(UsageGauge(used, 1_000, 1_000, 0, due_at, is_reported=True), ContextPolicy())
         gauge.resize(gauge.sizeHint())
         image = gauge.grab().toImage()
         colors.append(image.pixelColor(20, image.height() // 2).name())

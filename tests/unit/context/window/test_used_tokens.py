@@ -15,8 +15,10 @@ from helix_desktop.context.window.used_tokens import (
     count_window,
     estimate_of,
     first_tokenizer_ratio,
+    gauge_of,
     is_outdated,
     measure_usage,
+    message_limit,
     model_reports,
     projected_tokens,
     tokenizer_ratio,
@@ -371,7 +373,7 @@ def test_a_handover_that_the_user_excluded_saves_no_more_than_its_line() -> None
 def check_savings(simulator: SessionSimulator, cut: HandoverRange) -> None:
     """Check the savings against the windows before and after a handover."""
     before = simulator.window().estimate
-    now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
+    now = UsageGauge(before, MODEL.window, MODEL.window, MODEL.reserve, 0, False)
     expected = compaction_due.expected_savings(simulator.transcript, simulator.policy, now, cut)
     summary_tokens = compaction_due.SUMMARY_TOKENS + simulator.policy.ledger_tokens
     had_handover = simulator.transcript.window.handover is not None
@@ -381,3 +383,32 @@ def check_savings(simulator: SessionSimulator, cut: HandoverRange) -> None:
     simulator.record(msgspec.structs.replace(handover, tokens=summary_tokens))
     framing = 0 if had_handover else 4
     assert before - simulator.window().estimate == expected - framing
+
+
+@for_each("size", [128_000, 200_000, 1_000_000])
+def test_with_the_defaults_shares_are_of_128k_and_the_end_is_at_95_percent_of_the_model(size: int) -> None:
+    """A larger model changes when there is no room, not when older parts leave."""
+    info = ModelInfo("openai", "large", window=size, reserve=4_000)
+    gauge = gauge_of(64_000, BALANCED, info)
+    assert (gauge.window, gauge.share, gauge.handover_threshold) == (128_000, 0.5, 108_800)
+    assert (gauge.panic_threshold, gauge.limit) == (
+        round(size * 0.95),
+        min(round(size * 0.95) - 1, size - 4_000),
+    )
+    reserved = 4_000 if size == 128_000 else 0
+    assert (gauge.reserve_in_window, gauge.free) == (reserved, 64_000 - reserved)
+    assert message_limit(BALANCED, gauge) == 0.85 * size - 4_000
+
+
+def test_a_request_may_take_more_than_is_managed() -> None:
+    info = ModelInfo("openai", "large", window=200_000, reserve=4_000)
+    within, beyond, beyond_all = (gauge_of(used, BALANCED, info) for used in (128_000, 128_001, 196_001))
+    assert (within.exceeds_managed, beyond.exceeds_managed, beyond.free) == (False, True, 0)
+    assert (beyond.fits, beyond.is_full, beyond_all.fits, beyond_all.is_full) == (True, False, False, True)
+    full = gauge_of(300_000, BALANCED, msgspec.structs.replace(info, window=128_000))
+    assert not full.exceeds_managed, "all of it is managed"
+
+
+def test_a_handover_at_the_managed_share_still_leaves_a_small_model_its_answer() -> None:
+    info = ModelInfo("openai", "long-answers", window=130_000, reserve=32_000)
+    assert gauge_of(0, BALANCED, info).handover_threshold == 98_000

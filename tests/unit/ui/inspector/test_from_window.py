@@ -574,6 +574,6 @@ def test_the_tools_of_mcp_servers_are_counted_separately_also_those_that_are_onl
 
 def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:
     """It is made to fit before it is sent."""
-    gauge = UsageGauge(3_100, 20_000, 1_000, 17_000, True)
+    gauge = UsageGauge(3_100, 20_000, 20_000, 1_000, 17_000, True)
     shown = with_request_cost(InspectorState(gauge), RequestCost(0, 20_100, None))
     assert shown.cost_text == "Next request: at most 19k tokens"
