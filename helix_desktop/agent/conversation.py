@@ -270,7 +270,7 @@ class Conversation:
         if (
             queued is not None
             and not self.is_running
-            and not self.session.model_choice.pending
+            and self.session.model_choice.may_answer
             and self._services.is_trusted()
         ):
             seq, message = queued

@@ -25,6 +25,7 @@ from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestCh
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
+from helix_desktop.agent.trust import require_policy
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import (
     REFERENCE_WINDOW,
@@ -36,7 +37,7 @@ from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_
 from helix_desktop.context.window.used_tokens import count_window, is_outdated, used_tokens
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.cost import Budget, Spending
-from helix_desktop.domain.errors import StoreError
+from helix_desktop.domain.errors import SettingsDamaged, StoreError
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import (
@@ -61,7 +62,6 @@ from helix_desktop.domain.store import (
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-
 
 _MAX_COUNTED_EVENTS = 20_000
 """Of a log that is read for the list alone: a longer one takes seconds and hundreds of megabytes."""
@@ -262,11 +262,17 @@ class OpenWorkspace:
         is_read_only: bool = False,
         configured_models: ConfiguredModels | None = None,
         ratios: dict[str, float] | None = None,
+        policy_error: SettingsDamaged | None = None,
     ) -> None:
-        """Without `configured_models` every session follows the workspace's models; `ratios` as there."""
+        """Without `configured_models` every session follows the workspace's models; `ratios` as there.
+
+        `policy_error` is what is wrong with the file of the policy, for which `policy` stands in.
+        """
         self.id = workspace_id
         self.is_read_only = is_read_only
         self._policy = policy
+        self.policy_error = policy_error
+        """While it is not None everything can be read, and nothing is sent or compacted."""
         self.store = services.store
         self.contents = ContentAccess(
             services.store, services.counter, services.file_reader, self._intake_limits, services.line_search
@@ -306,7 +312,12 @@ class OpenWorkspace:
     @policy.setter
     def policy(self, policy: ContextPolicy) -> None:
         self._policy = policy
+        self.policy_error = None
         self._publish_request_changed()
+
+    def require_policy(self) -> None:
+        """Raise SettingsDamaged while what is in the policy's file can't be used."""
+        require_policy(lambda: self.policy_error)
 
     @property
     def model(self) -> Model:
@@ -368,8 +379,10 @@ class OpenWorkspace:
         """Create a session that begins with a handover of another one, and return its conversation.
 
         `handover_seq` is the handover's event there; 0: the handover as it would be now: `handover` where a
-        model wrote it, else made without one. Raises InvalidInput if there is none, StoreError.
+        model wrote it, else made without one. Raises InvalidInput if there is none, StoreError;
+        SettingsDamaged while the policy is not known.
         """
+        self.require_policy()
         if not self.models.shared.is_ready:
             await self.set_models(self.models.shared.roles)
         policy, frame, _ = self.models.shared()

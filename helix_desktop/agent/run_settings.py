@@ -18,7 +18,7 @@ from helix_desktop.agent.model_roles import (
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ModelChoice, Session
 from helix_desktop.agent.session_services import SessionServices
-from helix_desktop.agent.trust import TrustGatedModel
+from helix_desktop.agent.trust import GatedModel
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -93,9 +93,10 @@ class RunSettings:
         self._roles = roles.map_models(self._wrap_model)
 
     def _wrap_model(self, model: Model) -> Model:
-        """Return the model with the trust check, the images it may see, and deferred tools."""
-        trusted = TrustGatedModel(model, self._services.is_trusted)
-        return DeferredToolsModel(ImageLoadingModel(trusted, self._services.store))
+        """Return the model with the checks, the images it may see, and deferred tools."""
+        services = self._services
+        gated = GatedModel(model, services.is_trusted, services.find_policy_error)
+        return DeferredToolsModel(ImageLoadingModel(gated, services.store))
 
     @property
     def is_ready(self) -> bool:
@@ -279,9 +280,15 @@ class SessionModels:
 
     def choice_of(self, session: Session) -> ModelChoice:
         configured = self._configured_models
+        find_policy_error = self._services.find_policy_error
         if configured is None:
-            return ModelChoice(session)
-        return ModelChoice(session, configured.is_configured, lambda: self._overrides_choices)
+            return ModelChoice(session, find_policy_error=find_policy_error)
+        return ModelChoice(
+            session,
+            configured.is_configured,
+            lambda: self._overrides_choices,
+            find_policy_error=find_policy_error,
+        )
 
     def known_model(self, label: str) -> ModelInfo | None:
         """Return the model used where `label` is chosen, once resolved; empty: the workspace's."""

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.model_roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Store, TokenCounter
+from helix_desktop.agent.trust import FindPolicyError, require_policy
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.window.provider_cache import cache_prices, layer_ends, measured_gaps, prefers_long
@@ -325,15 +326,20 @@ def pending_change(
 
 
 class ModelChoice:
-    """`is_overridden` returns True while one model answers in every session, whatever was chosen."""
+    """Whether the session's model may answer now, or the user has to decide or mend something first.
+
+    `is_overridden` returns True while one model answers in every session, whatever was chosen.
+    """
 
     def __init__(
         self,
         session: Session,
         is_configured: Callable[[str], bool] = lambda _: True,
         is_overridden: Callable[[], bool] = lambda: True,
+        find_policy_error: FindPolicyError = lambda: None,
     ) -> None:
         self._session, self._is_configured, self._is_overridden = session, is_configured, is_overridden
+        self._find_policy_error = find_policy_error
         self._accepted = ""
 
     @property
@@ -348,8 +354,14 @@ class ModelChoice:
         """Let the model that would answer now go on, as long as this session is open."""
         self._accepted = self._session.frame.info.label
 
+    @property
+    def may_answer(self) -> bool:
+        """Return True if `require` raises nothing."""
+        return self.pending is None and self._find_policy_error() is None
+
     def require(self) -> None:
-        """Raise ModelNotChosen while the user has to agree to a change."""
+        """Raise ModelNotChosen while the user has to agree to a change, SettingsDamaged of the policy."""
+        require_policy(self._find_policy_error)
         change = self.pending
         if change is not None:
             raise ModelNotChosen(change.label, is_chosen=change.is_chosen)

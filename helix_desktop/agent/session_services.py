@@ -26,7 +26,7 @@ from helix_desktop.agent.session import Session
 from helix_desktop.agent.subagents import SubagentTools
 from helix_desktop.agent.tool_calls.approvals import InteractiveApprover
 from helix_desktop.agent.tool_calls.toolset import SessionTools
-from helix_desktop.agent.trust import IsTrusted, TrustGatedTools
+from helix_desktop.agent.trust import FindPolicyError, IsTrusted, TrustGatedTools
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.deferred_tools import request_tools
 from helix_desktop.domain.events.recorded_event import RecordedEvent
@@ -39,7 +39,8 @@ class SessionServices:
     """The services that the conversations of one workspace share.
 
     `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
-    record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec` is
+    record for each. `is_trusted` returns True if the user trusts the workspace's folder,
+    `find_policy_error` what is wrong with the file of its policy. `delegate_spec` is
     the spec of the tool that starts subagents; without it there are none. Without a `file_checker` only what
     the agent's own calls change is known, without a `file_reader` no file can be attached by its path,
     without `instructions` no session is told of its workspace, without a `file_history` no change of a file
@@ -71,10 +72,12 @@ class SessionServices:
         auto_run: AutoRunStore | None = None,
         wait_s: WaitSeconds = asyncio.sleep,
         wants_titles: Callable[[], bool] = lambda: False,
+        find_policy_error: FindPolicyError = lambda: None,
     ) -> None:
         self.store, self.counter, self.clock, self.wait_s = store, counter, clock, wait_s
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
+        self.find_policy_error = find_policy_error
         self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
         self.instructions, self.file_history = instructions, file_history
         self.line_search, self.auto_run, self.wants_titles = line_search, auto_run, wants_titles

@@ -1,4 +1,4 @@
-"""Trust: until the user trusts a workspace's folder, no tool runs in it and no request is sent."""
+"""What a workspace needs before anything runs or is sent: the user's trust, and a policy that is known."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from helix_desktop.agent.model_roles import ModelWrapper
 from helix_desktop.agent.ports import Model, Tools
-from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
+from helix_desktop.domain.errors import HelixError, ToolError, WorkspaceUntrusted
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
@@ -16,6 +16,9 @@ text = TextContext("Agent")
 
 IsTrusted = Callable[[], bool]
 """Returns True if the user trusts the folder now."""
+
+FindPolicyError = Callable[[], HelixError | None]
+"""Returns what is wrong with the file of the workspace's policy; None where the policy is known."""
 
 
 def require_trust(is_trusted: IsTrusted) -> None:
@@ -27,13 +30,24 @@ def require_trust(is_trusted: IsTrusted) -> None:
         )
 
 
-class TrustGatedModel(ModelWrapper):
-    def __init__(self, model: Model, is_trusted: IsTrusted) -> None:
+def require_policy(find_policy_error: FindPolicyError) -> None:
+    """Raise what is wrong with the policy's file: nobody knows what a request may contain."""
+    error = find_policy_error()
+    if error is not None:
+        raise error
+
+
+class GatedModel(ModelWrapper):
+    """Sends nothing from an untrusted folder, and nothing while the policy is not known."""
+
+    def __init__(self, model: Model, is_trusted: IsTrusted, find_policy_error: FindPolicyError) -> None:
         super().__init__(model)
         self._is_trusted = is_trusted
+        self._find_policy_error = find_policy_error
 
     async def prepare(self, request: ModelRequest) -> ModelRequest:
         require_trust(self._is_trusted)
+        require_policy(self._find_policy_error)
         return request
 
 

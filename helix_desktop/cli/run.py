@@ -58,6 +58,7 @@ def run_turn(args: argparse.Namespace) -> int:
     """Run one turn: print the answer, or every event as a JSON line. Return 0 only if it ended well."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
+        workspace.require_policy()  # before anything starts for a turn that can't be
         message = await _expand_message(services, workspace, args.message)
         found = await services.tools.file_index(workspace.id).look_up(message[0])
         if found.missing:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
-from helix_desktop.cli.output import as_builtins, print_json, print_out, session_as_builtins
+from helix_desktop.cli.output import as_builtins, print_json, print_notice, print_out, session_as_builtins
 from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Spending
@@ -19,7 +19,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.summaries import fallback_advice, fallback_text
 from helix_desktop.words.times import format_date_and_time
-from helix_desktop.words.translation import Translator, translate
+from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
@@ -143,6 +143,8 @@ def timeline(args: argparse.Namespace) -> int:
                 documents.append({"session": session.id, "title": session.title, "events": events})
             print_json(documents)
             return 0
+        if workspace.policy_error is not None:  # whether context is managed is a field of it
+            print_notice(error_text(workspace.policy_error))
         rows = session_tree(stored, with_versions=args.versions)
         for row in (*rows, *(TreeRow(0, summary) for summary in stored if summary.parent)):
             print_out(_session_line(row.summary, 0 if args.versions else len(row.versions)))

@@ -21,8 +21,9 @@ from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.choices import Effort, SamplePlace
-from helix_desktop.domain.errors import HelixError, WorkspaceMissing
+from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
@@ -225,7 +226,7 @@ class AppServices:
         auto_run = self.tools.auto_run(workspace_id) if root else None
         if auto_run is not None:  # before anything of this program runs there
             await auto_run.unreported()
-        policy = self.registry.load_policy(workspace_id)
+        policy, policy_error = self._load_policy(workspace_id)
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(workspace_id)
         store = await self._open_store(folder, workspace_id, wall_clock_ms, on_progress=on_progress)
@@ -257,6 +258,7 @@ class AppServices:
             slow_models=self.slow_models,
             auto_run=auto_run,
             wants_titles=lambda: self.settings.titles,
+            find_policy_error=lambda: self._find_policy_error(workspace_id),
             create_session_tools=(
                 (lambda session: self.tools.create_session_tools(store, session)) if root else None
             ),
@@ -264,7 +266,14 @@ class AppServices:
         self._stores[workspace_id] = store
         configured_models = WorkspaceModels(self.models, lambda: self.registry.get(workspace_id))
         workspace = OpenWorkspace(
-            workspace_id, session_services, policy, roles, read_only, configured_models, self._token_ratios
+            workspace_id,
+            session_services,
+            policy,
+            roles,
+            read_only,
+            configured_models,
+            self._token_ratios,
+            policy_error,
         )
         if tools:
             tools.listen(workspace.refresh_tools)
@@ -277,6 +286,18 @@ class AppServices:
             store.on_external_change(workspace.publish_external_change)
             store.on_refused_commit(workspace.catch_up_changes)
         return workspace
+
+    def _load_policy(self, workspace_id: str) -> tuple[ContextPolicy, SettingsDamaged | None]:
+        """Return a workspace's policy; the default one, and what is wrong, if its file is damaged."""
+        try:
+            return self.registry.load_policy(workspace_id), None
+        except SettingsDamaged as error:
+            log.warning("a workspace is opened without its policy: %s", error)
+            return ContextPolicy(), error
+
+    def _find_policy_error(self, workspace_id: str) -> SettingsDamaged | None:
+        workspace = self.open_workspaces.get(workspace_id)
+        return workspace.policy_error if workspace is not None else None
 
     def _file_history(self, workspace_id: str, root: Path | None) -> WorkspaceFileHistory | None:
         """Return the file history of a workspace; also of a copy of the data, to be read."""

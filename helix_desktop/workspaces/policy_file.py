@@ -75,6 +75,7 @@ class PolicyFile:
                 text("The policy file {file} is invalid.", file=self.path),
                 text("Line {line}: {reason}", line=line, reason=why) if line else why,
                 text("Correct the file or delete it."),
+                remedies=("policy_settings",),
             ) from error
 
     def fields(self) -> dict[str, Any]:

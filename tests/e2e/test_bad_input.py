@@ -310,6 +310,40 @@ def test_a_damaged_policy_is_reported_with_its_field(cli: Cli, refuse: Refuse) -
     assert say(*turn("--session", "last")) == 0
 
 
+READING = (
+    ("sessions",),
+    ("cache", "list"),
+    ("cache", "search", "hi"),
+    ("cache", "verify"),
+    ("changes", "list"),
+    ("branch", "last"),
+    ("search", "hi"),
+    ("cache", "export", "all.helix"),
+)
+
+
+def test_a_damaged_policy_leaves_what_needs_none(
+    cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert say(*turn()) == 0
+    (policy_file,) = cli.data.glob("workspaces/*/policy.toml")
+    policy_file.write_text("protect_steps = 14\nhandover_att = 0.7\n")
+    for words in READING:
+        capsys.readouterr()
+        assert say(*words, "--workspace", "ws") == 0, words
+        assert "policy" not in capsys.readouterr().err, words
+
+    assert say("timeline", "--workspace", "ws") == 0
+    captured = capsys.readouterr()
+    assert "  hi · 3 messages" in captured.out
+    (line,) = captured.err.splitlines()
+    assert f"{policy_file} is invalid. Line 2: Unknown field handover_att." in line
+
+    assert "Line 2: Unknown field handover_att." in refuse(*turn("--session", "last"))
+    assert "Line 2" in refuse(*turn("--from-handover", "last"))
+    assert policy_file.read_text() == "protect_steps = 14\nhandover_att = 0.7\n"
+
+
 def test_a_damaged_record_does_not_hide_its_sessions_behind_a_second_one(
     cli: Cli, refuse: Refuse, capsys: pytest.CaptureFixture[str]
 ) -> None:

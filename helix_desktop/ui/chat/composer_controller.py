@@ -179,6 +179,8 @@ class ComposerController(QObject):
             return (tr("Read-only: folder not found"),)
         if not workspace.is_trusted():
             return (tr("Trust this folder to send messages"),)
+        if workspace.policy_error is not None:
+            return (tr("Fix the policy file to send messages"),)
         if conversation.model_choice.pending:
             return (tr("Choose a model to continue"),)
         if not self._has_model():

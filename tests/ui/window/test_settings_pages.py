@@ -14,14 +14,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.policy.policy_replay import FieldEffect, PolicyReplay
 from helix_desktop.replay.policy.worker import PolicyReplayWorker
 from helix_desktop.replay.recording import SessionFacts
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import Find, GoToSession, OpenFolder
 from helix_desktop.ui.settings.policy.page import PolicyPage
@@ -621,6 +621,46 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     damaged_files = list(_file(rig).parent.glob("policy.damaged-*.toml"))
     assert [path.read_text(encoding="utf-8") for path in damaged_files] == [bad]
     rig.window.leave_settings()
+
+
+async def test_a_workspace_opens_with_a_bad_policy_file_and_sends_once_it_is_fixed(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(replies_in_order(text_reply("High."), text_reply("Still high."))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            identity = await rig.open_folder("typo")
+            await rig.use_server(server)
+            await rig.run_turn("How high is the tide?")
+            session_id = rig.conversation.session.id
+            path = _file(rig)
+        path.write_text('profile = "lean"\nhandover_att = 0.7\n', encoding="utf-8")
+
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.open_workspace(identity)
+            await rig.wiring.workspace_controller.open_session(session_id)
+            assert [row.text for row in rig.rows(UserRow)] == ["How high is the tide?"]
+            error = "Line 2: Unknown field handover_att."
+            await until(lambda: error in rig.banner_text(), "what is wrong, and where")
+            assert "Nothing is sent or compacted until you fix the file." in rig.banner_text()
+            assert find_buttons(rig.window.notices, "open"), "a button that opens the file"
+
+            rig.type_message("And now?")
+            await until(lambda: "is invalid" in rig.banner_text(), "why it isn't sent")
+            with pytest.raises(SettingsDamaged, match="Line 2"):
+                await rig.conversation.send("And now?")
+            with pytest.raises(SettingsDamaged, match="Line 2"):
+                rig.conversation.handovers.start()
+            assert len(server.bodies) == 1
+            await until(lambda: rig.composer.editor.toPlainText() == "And now?", "the text is kept")
+
+            path.write_text('profile = "lean"\nhandover_at = 0.7\n', encoding="utf-8")
+            notices = rig.window.notices
+            await until(lambda: "policy-file" not in notices.names(), "the file is read again")
+            assert rig.workspace.policy.handover_at == 0.7
+            QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+            await until(lambda: len(server.bodies) == 2, "the message is sent")
+            await rig.wait_for_turn_end()
+            assert error not in rig.banner_text()
 
 
 def _skill(name: str, description: str, body: str = "Do it.") -> str:

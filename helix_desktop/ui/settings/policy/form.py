@@ -35,7 +35,10 @@ _SETTLE_MS = 150  # an editor may write a file in several steps
 
 
 class PolicyFiles(QObject):
-    """Follows the files; one with an error is said in the window, and the running policy stays."""
+    """Follows the files; one with an error is said in the window, and the running policy stays.
+
+    Where the file had its error when the workspace was opened, no policy is known: nothing is sent.
+    """
 
     changed = Signal()
     """The policy of the workspace on screen, or what is wrong with its file, may be another one."""
@@ -58,6 +61,13 @@ class PolicyFiles(QObject):
     def error_text(self) -> str:
         error = self._errors.get(self._session.workspace_id)
         return translate(error.why) if error is not None else ""
+
+    def error_effect(self) -> str:
+        """Return what the error of the workspace on screen means until the file is fixed."""
+        workspace = self._session.opened
+        if workspace is not None and workspace.policy_error is not None:
+            return tr("Nothing is sent or compacted until you fix the file.")
+        return tr("The previous policy stays in use until you fix the file.")
 
     def save(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
         """Let a workspace have another policy. Raises HelixError."""
@@ -95,6 +105,8 @@ class PolicyFiles(QObject):
             policy = self.of(workspace).load()
         except SettingsDamaged as error:
             self._errors[workspace.id] = error
+            if workspace.policy_error is not None:
+                workspace.policy_error = error
             self._show_error()
             return False
         if self._errors.pop(workspace.id, None) is not None or policy != workspace.policy:
@@ -115,6 +127,8 @@ class PolicyFiles(QObject):
             if missing := [place for place in places if place not in watched]:
                 self._watcher.addPaths(missing)
             self._stamps.setdefault(workspace.id, _file_stamp(path))
+            if workspace.policy_error is not None:
+                self._errors[workspace.id] = workspace.policy_error
         self._show_error()
 
     def _reload_edited(self) -> None:
@@ -135,7 +149,7 @@ class PolicyFiles(QObject):
                     _FILE_ERROR,
                     tr("The policy file has an error."),
                     why,
-                    tr("The previous policy stays in use until you fix it."),
+                    self.error_effect(),
                     answers=(
                         Answer(tr("Open file"), self.open, "open"),
                         Answer(tr("Replace file"), self.replace, "replace"),

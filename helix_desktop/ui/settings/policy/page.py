@@ -354,8 +354,8 @@ class PolicyPage(QWidget):
         fix_file = PushButton(tr("Open file"), name="open_file", on_click=files.open)
         tip = tr("Overwrite the file with the policy in use. A copy of the file is kept.")
         replace_file = PushButton(tr("Replace file"), name="replace_file", tip=tip, on_click=files.replace)
-        note = label(tr("The previous policy stays in use until you fix the file."), "note", wrap=True)
-        parts = (self._file_error, note, FlowBox([fix_file, replace_file]))
+        self._file_note = label("", "note", wrap=True)
+        parts = (self._file_error, self._file_note, FlowBox([fix_file, replace_file]))
         self._file_card = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
         self._file_card.setObjectName("policy_file_error")
         self._file_card.hide()
@@ -401,7 +401,10 @@ class PolicyPage(QWidget):
         has_session = conversation is not None and not conversation.session.transcript.parent
         name = self._session.app.registry.get(workspace.id).name
         self.show_policy(name, policy, workspace.policy, self._session.transcript.session_policy, has_session)
-        self.preview.show(workspace, policy, self._in_use(workspace))
+        is_known = workspace.policy_error is None
+        self.replay.setVisible(is_known)
+        if is_known:
+            self.preview.show(workspace, policy, self._in_use(workspace))
         self.show_file_error(self._files.error_text())
 
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
@@ -512,6 +515,7 @@ class PolicyPage(QWidget):
 
     def show_file_error(self, message: str) -> None:
         self._file_error.setText(join_sentences(tr("The policy file has an error."), message))
+        self._file_note.setText(self._files.error_effect())
         self._file_card.setVisible(bool(message))
 
     def show_no_workspace(self) -> None:
