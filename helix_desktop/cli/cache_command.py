@@ -57,6 +57,7 @@ from helix_desktop.domain.text_search import MatchSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.store.store_search import cursor_of
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.tools.cache.recall import pattern_error
@@ -76,26 +77,32 @@ tr = Translator("Command line")
 text = TextContext("Command line")
 
 _PAGE = 500  # entries asked for at once
+_SHORT_DIGEST = 16  # digits of the digest that the next page of a list begins behind
 
 
 async def list_entries(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    entries = await _entries(args, workspace)
+    """Run `cache list`. Raises DigestUnknown, DigestAmbiguous for an entry that it can't go on behind."""
+    entries, has_more = await _entries(args, workspace)
     if args.json:
         print_json([as_builtins(entry) for entry in entries])
+    else:
+        for entry in entries:
+            print_out(_list_line(entry))
+    if args.json and not has_more:
         return 0
-    for entry in entries:
-        print_out(_list_line(entry))
+
     totals = await workspace.store.totals()
-    print_err(
-        " · ".join(
-            (
-                _shown_text(len(entries), totals.entries),
-                format_size(totals.size),
-                tr("{size} on disk", size=format_size(totals.stored_size)),
-                *([_count_text()] if entries else []),
-            )
-        )
-    )
+    parts = [
+        _shown_text(len(entries), totals.entries),
+        format_size(totals.size),
+        tr("{size} on disk", size=format_size(totals.stored_size)),
+    ]
+    if entries and not args.json:
+        parts.append(_count_text())
+    if has_more:
+        next_page = f"--after {entries[-1].digest[:_SHORT_DIGEST]}"
+        parts.append(tr("for more: {options}", options=next_page))
+    print_err(" · ".join(parts))
     return 0
 
 
@@ -142,17 +149,23 @@ def _count_text() -> str:
     return tr("tokens by Helix's count")
 
 
-async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[CacheEntry]:
-    entry_filter, order = await _filter(args, workspace), EntrySort(args.sort, not args.reverse)
-    entries: list[CacheEntry] = []
+async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> tuple[list[CacheEntry], bool]:
+    """Return the entries that the command line asks for, and whether more follow."""
+    entry_filter = await _filter(args, workspace)
+    order = EntrySort(args.sort, not args.reverse)
     cursor = ""
+    if args.after:
+        digest = await workspace.contents.resolve(args.after)
+        cursor = cursor_of(await workspace.store.entry(digest), order)
+
+    entries: list[CacheEntry] = []
     while True:
-        limit = min(_PAGE, args.limit - len(entries)) if args.limit else _PAGE
+        limit = min(_PAGE, args.limit - len(entries))
         page = await workspace.store.page(cursor, limit, order, entry_filter=entry_filter)
         entries += page.entries
         cursor = page.cursor
         if not cursor or len(entries) == args.limit:
-            return entries
+            return entries, bool(cursor)
 
 
 async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFilter:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_json, print_notice, print_out
@@ -22,6 +23,7 @@ from helix_desktop.services.search_everything import (
     SessionHits,
 )
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, error_text
@@ -29,6 +31,7 @@ from helix_desktop.words.translation import Translator, error_text
 tr = Translator("Command line")
 
 _SHORT_DIGEST = 12  # digits of a hash in a list
+_INDEX_S = 0.8  # seconds for which a search waits until new messages are indexed
 _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
@@ -39,9 +42,11 @@ def search(args: argparse.Namespace) -> int:
         workspaces = (resolve_workspace(services, args).id,) if args.workspace else ()
         since = 0 if args.since is None else wall_clock_ms() - args.since
         kinds = tuple(args.kind or SEARCH_KINDS)
-        request = SearchRequest(args.query, kinds, workspaces, since, all_outputs=True)
+        request = SearchRequest(args.query, kinds, workspaces, since, all_outputs=args.wait)
         request.terms  # noqa: B018 - raises for a query without words before anything is indexed
-        await services.search.index_closed(ProgressPrinter(tr("Indexing")).update, workspaces)
+        patience_s = None if args.wait else _INDEX_S
+        progress = ProgressPrinter(tr("Indexing"))
+        await services.search.index_closed(progress.update, workspaces, patience_s)
         findings = SearchFindings(request)
         async for part in services.search.find(request):
             findings.add(part)
@@ -53,6 +58,8 @@ def search(args: argparse.Namespace) -> int:
             for session in sessions:
                 _print_session(session, names[session.workspace_id], request.terms)
             print_err(_found_text(findings, len(sessions)))
+        for line in _left_out(findings):
+            print_notice(line)
         for workspace_id, error in findings.errors.items():
             name = escape_hidden_name(names[workspace_id])
             print_notice(
@@ -105,6 +112,22 @@ def _write_marked(head: str, text: str, terms: tuple[str, ...]) -> None:
     sys.stdout.write(f"{head}{marked}{text[end:]}\n")
 
 
+def _left_out(findings: SearchFindings) -> Iterator[str]:
+    """Say what could not be searched in the time that a search takes, and how it is."""
+    behind, events = findings.unindexed
+    if behind:
+        yield tr(
+            "Still indexing ({share}): older messages may be missing. {option} waits for them.",
+            share=format_whole_percent((events - behind) / events),
+            option="--wait",
+        )
+    if findings.outputs_left:
+        yield tr(
+            "Some outputs are large or new and weren't searched. {option} searches all.",
+            option="--wait",
+        )
+
+
 def _found_text(findings: SearchFindings, sessions: int) -> str:
     hits = findings.count
     if not hits:
@@ -124,6 +147,7 @@ def _document(services: AppServices, findings: SearchFindings, sessions: list[Se
     return {
         "sessions": [_session_document(services, session) for session in sessions],
         "more": findings.has_more or len(findings.sessions()) > len(sessions),
+        "complete": findings.is_complete,
         "unindexed": unindexed,
         "events": events,
         "unsearched": sorted(findings.errors),

@@ -13,6 +13,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
+from math import inf
 from typing import Literal
 
 import msgspec
@@ -35,6 +36,7 @@ SEARCH_KINDS: tuple[SearchKind, ...] = ("message", "output", "handover", "file")
 _AT_ONCE = 100  # hits of a workspace in a part
 _MAX_OUTPUTS = 60  # of a workspace
 _OUTPUTS_S = 0.3  # seconds in which a workspace's outputs are searched before the rest is left
+_LIST_S = 0.5  # seconds for which outputs wait for an index that compares itself with its store
 _PASSAGES_S = 2.0  # the same for its messages: words of one or two characters are in no index
 _INDEX_SLICE_S = 1.0  # seconds that a closed store is held for its index: so long opening it may wait
 _SHARES = 1_000  # of the progress of one workspace
@@ -44,7 +46,8 @@ _SAMPLE_S = 0.2  # seconds between two looks how far an index is
 class SearchRequest(msgspec.Struct, frozen=True):
     """What to look for: words, kinds, workspaces (none: all), since when (ms since 1970).
 
-    `session` of the one workspace: everything in it. `all_outputs`: also large ones, however long it takes.
+    `session` of the one workspace: everything in it. `all_outputs`: also large ones and those that no
+    index has yet, however long it takes.
     At most `limit` hits of a workspace, `per_session` of each kind in a session before one asks for all.
     """
 
@@ -132,6 +135,11 @@ class SearchFindings:
         behind, events = zip(*self.progress.values(), strict=True) if self.progress else ((0,), (0,))
         return sum(behind), sum(events)
 
+    @property
+    def is_complete(self) -> bool:
+        """Return True if every message and output was searched that the request is about."""
+        return not (self.unindexed[0] or self.outputs_left)
+
     def add(self, part: SearchPart) -> None:
         """Take a part over."""
         self._summaries[part.workspace_id] = part.summaries or self._summaries.get(part.workspace_id, {})
@@ -205,13 +213,18 @@ class SearchService:
                 yield SearchPart(record.id, error=error)
 
     async def index_closed(
-        self, on_progress: OnProgress = no_progress, workspaces: Collection[str] = ()
+        self,
+        on_progress: OnProgress = no_progress,
+        workspaces: Collection[str] = (),
+        patience_s: float | None = None,
     ) -> None:
         """Have the messages of closed workspaces (none named: all) indexed; open ones do it by themselves.
 
-        A store is held for a second at a time, so that opening its workspace does not wait for the end.
-        Raises nothing of a workspace: searching it says what is wrong.
+        Ends after `patience_s` seconds, also where events are left: a search says how many. None: at
+        the end. A store is held for a second at a time, so that opening its workspace does not wait
+        for the end. Raises nothing of a workspace: searching it says what is wrong.
         """
+        deadline = inf if patience_s is None else time.monotonic() + patience_s
         self.is_indexing = True
         try:
             records = [
@@ -220,17 +233,19 @@ class SearchService:
                 if record.id not in self._open() and (not workspaces or record.id in workspaces)
             ]
             for number, record in enumerate(records):
-                await self._index_one(record, partial(_report, on_progress, number, len(records)))
+                report = partial(_report, on_progress, number, len(records))
+                await self._index_one(record, report, deadline)
         finally:
             self.is_indexing = False
         on_progress(1, 1)
 
-    async def _index_one(self, record: WorkspaceRecord, on_progress: OnProgress) -> None:
+    async def _index_one(self, record: WorkspaceRecord, on_progress: OnProgress, deadline: float) -> None:
         left = 1
-        while left and record.id not in self._open():
+        while left and record.id not in self._open() and time.monotonic() < deadline:
+            until = min(deadline, time.monotonic() + _INDEX_SLICE_S)
             try:
                 async with self._store(record.id) as store:
-                    left = await _index(store, on_progress)
+                    left = await _index(store, on_progress, until)
             except HelixError as error:
                 _log.warning("The workspace %s is not indexed: %s", record.name, error)
                 return
@@ -295,7 +310,16 @@ async def _find_outputs(
     def should_continue(_: int) -> bool:
         return request.all_outputs or time.monotonic() < deadline
 
-    results = await store.search(request.query, entry_filter, _MAX_OUTPUTS, "", should_continue)
+    # The index of a store with very many new outputs compares itself with it for seconds first.
+    patience_s = None if request.all_outputs else _OUTPUTS_S + _LIST_S
+    try:
+        async with asyncio.timeout(patience_s):
+            results = await store.search(
+                request.query, entry_filter, _MAX_OUTPUTS, should_continue=should_continue
+            )
+    except TimeoutError:
+        yield SearchPart(workspace_id, summaries=summaries, outputs_left=True)
+        return
     is_full = len(results.hits) == _MAX_OUTPUTS
     yield SearchPart(
         workspace_id,
@@ -312,15 +336,15 @@ def _report(on_progress: OnProgress, number: int, count: int, done: int, total: 
     on_progress(number * _SHARES + _SHARES * done // max(total, 1), count * _SHARES)
 
 
-async def _index(store: Store, on_progress: OnProgress) -> int:
-    """Let a store index its logs for a moment; return how many events are left."""
-    deadline = time.monotonic() + _INDEX_SLICE_S
+async def _index(store: Store, on_progress: OnProgress, deadline: float) -> int:
+    """Let a store index its logs until a moment; return how many events are left."""
     while True:
         page = await store.find_passages(PassageQuery(("\0\0\0",), limit=1))
         on_progress(page.events - page.unindexed, page.events)
-        if not page.unindexed or time.monotonic() > deadline:
+        left_s = deadline - time.monotonic()
+        if not page.unindexed or left_s <= 0:
             return page.unindexed
-        await asyncio.sleep(_SAMPLE_S)
+        await asyncio.sleep(min(_SAMPLE_S, left_s))
 
 
 def _of_output(hit: ContentHit) -> SearchHit:

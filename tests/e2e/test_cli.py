@@ -204,6 +204,17 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     assert await listed("--older", "1h") == []
     session = (await cli("timeline", *at, "--json")).json[0]["session"]
     assert len(await listed("--from-session", session[:8])) == 2
+
+    for order in (("--sort", "size"), ("--sort", "created", "--reverse")):
+        everything = (await cli("cache", "list", *at, "--json", *order)).json
+        first = await cli("cache", "list", *at, "--json", *order, "--limit", "1")
+        assert first.json == everything[:1]
+        after = everything[0]["digest"]
+        assert "1 of 2 entries" in first.err
+        assert f"for more: --after {after[:16]}" in first.err
+        rest = await cli("cache", "list", *at, "--json", *order, "--limit", "1", "--after", after[:16])
+        assert (rest.json, rest.err) == (everything[1:], "")
+    (await cli("cache", "list", *at, "--after", "0" * 64)).assert_refused(2, "no cached output")
     (await cli("cache", "list", *at, "--from-session", "zz")).assert_refused(2, "starts with 'zz'")
 
     matches = await cli("cache", "search", "tide IS", *at)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,12 +12,18 @@ from typing import Any
 import msgspec
 import pytest
 
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.store import Commit
 from helix_desktop.main import main
+from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import SharedStore
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli
+from tests.support.store.builders import make_content, make_summary
 
 LEXER = (
     {"role": "user", "content": "The LEXER loops at the end of a file"},
@@ -82,6 +90,51 @@ async def test_nothing_found_and_what_cannot_be_searched_for(two: Cli) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a pseudo-terminal is POSIX")
+def _add_many_sessions(sessions: int, outputs: int) -> None:
+    """Fill the workspace of the project `ws` through its store, so that nothing of it is indexed."""
+    registry = WorkspaceRegistry(DataDir.locate(None, os.environ).workspaces_dir, wall_clock_ms)
+    record = registry.add(Path("ws"), trusted=True)
+
+    async def fill() -> None:
+        folder = registry.store_folder(record.id)
+        store = await LevelDbStore.open(folder, record.id, index_after_s=None)
+        for number in range(sessions):
+            events = [RecordedEvent(seq, seq, UserSpoke(f"tide {seq}", 3)) for seq in range(1, 201)]
+            summary = make_summary(f"s{number:04}", number)
+            await store.commit(Commit(summary.id, events, summary=summary))
+        datas = [f"output {number} of a tide".encode() for number in range(outputs)]
+        contents = [make_content(data) for data in datas]
+        await store.commit(Commit("s0000", contents=contents))
+        await store.close()
+
+    asyncio.run(fill())
+
+
+def test_a_search_answers_while_the_index_is_made_and_says_what_is_missing(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(cli.folder)
+    monkeypatch.setenv("HELIX_DATA_DIR", str(cli.data))
+    _add_many_sessions(sessions=50, outputs=300)
+
+    assert main(["search", "tide", "--json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert found["complete"] is False
+    assert 0 < found["unindexed"] < found["events"] == 10_000, "what was indexed by then is searched"
+    found_in = {session["session"] for session in found["sessions"]}
+    assert "s0049" in found_in, "the session that was used last is indexed first"
+    (waits,) = captured.err.splitlines()
+    assert waits.startswith("helix-desktop: Still indexing (")
+    assert waits.endswith("older messages may be missing. --wait waits for them.")
+
+    assert main(["search", "output 299", "--wait", "--json"]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    assert (found["complete"], found["unindexed"], captured.err) == (True, 0, "")
+    assert [hit["kind"] for session in found["sessions"] for hit in session["hits"]] == ["output"]
+
+
 async def test_words_are_bold_on_a_terminal_only(two: Cli) -> None:
     assert b"\x1b" not in (await two("search", "lexer")).out
     output = await two.on_terminal("search", "lexer", NO_COLOR="")

@@ -131,6 +131,7 @@ AddCommand = Callable[[str, str], argparse.ArgumentParser]
 """Add a command by name and help, with `--workspace` and `--json`."""
 
 _SEARCH_LIMIT = 20
+_LIST_LIMIT = 200
 
 
 def add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -353,6 +354,7 @@ def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
         types.positive_count,
         default=50,
     )
+    add_flag(searching, "--wait", tr("wait until everything is indexed, and search large outputs too"))
     add_json(searching)
 
 
@@ -421,7 +423,20 @@ def add_find_commands(add_command: AddCommand) -> None:
         help=tr("column to sort by, largest first: {columns}", columns=columns),
     )
     add_flag(listed, "--reverse", tr("reverse order"))
-    add_value(listed, "--limit", "N", tr("maximum number of results"), types.positive_count, default=0)
+    add_value(
+        listed,
+        "--limit",
+        "N",
+        tr("maximum number of results (default: {limit})", limit=_LIST_LIMIT),
+        types.positive_count,
+        default=_LIST_LIMIT,
+    )
+    add_text(
+        listed,
+        "--after",
+        "SHA",
+        tr("continue after this entry, the last one of a list with the same options"),
+    )
     search = add_command("search", tr("find entries and summaries that contain all words"))
     search.add_argument(
         "query",
