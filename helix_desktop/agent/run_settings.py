@@ -23,8 +23,9 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.session import ModelRole
+from helix_desktop.domain.events.session import ModelRole, WindowLearned
 from helix_desktop.domain.messages import ModelInfo, ToolSpec
+from helix_desktop.domain.model_spec import LEAST_WINDOW, with_smaller_window
 
 log = logging.getLogger(__name__)
 
@@ -113,6 +114,10 @@ class RunSettings:
             self._frame = msgspec.structs.replace(self._frame, ratio=ratio)
         return self._scaled(self._policy(), self._frame.info.window), self._frame, self._roles
 
+    @property
+    def unscaled_policy(self) -> ContextPolicy:
+        return self._policy()
+
 
 class ScaledPolicy:
     """A policy for a model's window: the same object until policy or window change."""
@@ -129,15 +134,18 @@ class ScaledPolicy:
 class SessionRunSettings:
     """The settings of one session: its workspace's, until a model or policy is chosen for it alone."""
 
-    def __init__(
-        self, shared: RunSettings, own: RunSettings, session_policy: Callable[[], ContextPolicy | None]
-    ) -> None:
+    def __init__(self, shared: RunSettings, own: RunSettings, transcript: Transcript) -> None:
         """Start with the shared settings; `own` is used once `choose_models` has been called.
 
-        `session_policy` returns the policy that was chosen for the session alone, if one was.
+        The `transcript` has the policy that was chosen for the session alone, if one was, and the windows
+        that its models' servers said in errors.
         """
-        self._shared, self._own, self._uses_own = shared, own, False
-        self._session_policy, self._scaled = session_policy, ScaledPolicy()
+        self._shared = shared
+        self._own = own
+        self._uses_own = False
+        self._transcript = transcript
+        self._scaled = ScaledPolicy()
+        self._smaller_frame: tuple[PromptFrame, WindowLearned, PromptFrame] | None = None
 
     async def choose_models(self, roles: ModelRoles) -> None:
         await self._own.set_models(roles)
@@ -156,11 +164,31 @@ class SessionRunSettings:
         return self._own.roles if self._uses_own else self._shared.roles
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        policy, frame, roles = self._own() if self._uses_own else self._shared()
-        session_policy = self._session_policy()
+        settings = self._own if self._uses_own else self._shared
+        policy, shared_frame, roles = settings()
+        frame = self._with_learned_window(shared_frame)
+        session_policy = self._transcript.session_policy
         if session_policy is not None:
             policy = self._scaled(session_policy, frame.info.window)
+        elif frame is not shared_frame:
+            policy = self._scaled(settings.unscaled_policy, frame.info.window)
         return policy, frame, roles
+
+    def _with_learned_window(self, frame: PromptFrame) -> PromptFrame:
+        """Return the frame with a window below `LEAST_WINDOW` that only this session knows of.
+
+        It counts as long as the window is set that was believed then.
+        """
+        learned = self._transcript.learned_windows.get(frame.info.label)
+        if learned is None or learned.window >= LEAST_WINDOW or learned.believed != frame.info.window:
+            return frame
+        former = self._smaller_frame
+        if former is not None and former[0] is frame and former[1] is learned:
+            return former[2]
+        info = with_smaller_window(frame.info, learned.window)
+        smaller = msgspec.structs.replace(frame, info=info)
+        self._smaller_frame = (frame, learned, smaller)
+        return smaller
 
 
 def schema_json(tool: ToolSpec) -> str:
@@ -240,7 +268,7 @@ class SessionModels:
 
     async def open(self, session_id: str, transcript: Transcript) -> SessionRunSettings:
         own = RunSettings(self._services, self._policy, self.shared.roles, self.ratios)
-        settings = SessionRunSettings(self.shared, own, lambda: transcript.session_policy)
+        settings = SessionRunSettings(self.shared, own, transcript)
         roles = await self._chosen_roles(transcript.chosen_model)
         if roles is not None:
             await settings.choose_models(roles)

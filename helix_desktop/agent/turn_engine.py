@@ -33,7 +33,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import hash_layers, next_request_cost
 from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
-from helix_desktop.context.window.used_tokens import measure_usage
+from helix_desktop.context.window.used_tokens import is_plausible, measure_usage
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, step_unpriced, unused_calls
@@ -130,7 +130,9 @@ class ResponseStream:
             match recorded.event:
                 case AssistantSpoke(usage=usage, estimate=estimate, ratio=ratio, model=model) as answer:
                     if answer.stop != "stopped":
-                        tokens = usage.input if usage is not None else round(estimate * ratio * _UNREPORTED)
+                        tokens = round(estimate * ratio * _UNREPORTED)
+                        if usage is not None and is_plausible(answer):
+                            tokens = usage.input
                         self._answered[model] = max(self._answered.get(model, 0), tokens)
         self._read_events = len(log)
         return self._answered.get(label, 0)

@@ -10,13 +10,14 @@ import msgspec
 
 from helix_desktop.domain.choices import EffortLevel
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 
 text = TextContext("Providers")
 
 SpecOrigin = Literal["you", "server", "catalog", "assumed"]
 
 DEFAULT_WINDOW, DEFAULT_RESERVE = 128_000, 4_096
+LEAST_WINDOW = 8_000  # tokens; a server that says less for the first time is believed in that session alone
 """Tokens of a model of which nothing is known."""
 
 _LIMITS = ("window", "input", "output", "reserve")
@@ -152,18 +153,35 @@ def _default_reserve(window_size: int, values: dict[str, SourcedValue]) -> Sourc
         return SourcedValue(window_size - int(largest.value), largest.origin, largest.source)
     if values["window"].origin == "assumed":
         return SourcedValue(DEFAULT_RESERVE, "assumed", text("assumed"))
-    default_reserve, max_reserve = (window_size // share for share in _RESERVE_SHARES)
     output = values.get("output")
+    reserve, rule = _reserve_by_rule(window_size, int(output.value) if output else 0)
+    return SourcedValue(reserve, "assumed", rule)
+
+
+def _reserve_by_rule(window_size: int, longest_output: int) -> tuple[int, TranslatableText]:
+    """Return what is kept for the answer where nobody says, and by which rule; 0: the output is not known."""
+    default_reserve, max_reserve = (window_size // share for share in _RESERVE_SHARES)
     rules = [
         (default_reserve, text("1/16 of the context window"))
         if default_reserve >= DEFAULT_RESERVE
         else (DEFAULT_RESERVE, text("the minimum")),
         (max_reserve, text("1/4 of the context window, the most that is reserved")),
         (_MAX_RESERVE, text("the maximum")),
-        *([(int(output.value), text("the longest output of the model"))] if output else []),
+        *([(longest_output, text("the longest output of the model"))] if longest_output else []),
     ]
-    reserve, rule = min(rules, key=itemgetter(0))
-    return SourcedValue(reserve, "assumed", rule)
+    return min(rules, key=itemgetter(0))
+
+
+def with_smaller_window(info: ModelInfo, window_size: int) -> ModelInfo:
+    """Return a model with a smaller window, which leaves its answer what it would leave if it had been set.
+
+    A reserve that somebody set stays where the window has room for it.
+    """
+    by_rule, _ = _reserve_by_rule(info.window, info.output)
+    reserve, _ = _reserve_by_rule(window_size, info.output)
+    if info.reserve not in (by_rule, DEFAULT_RESERVE):
+        reserve = info.reserve if info.reserve < window_size else window_size // _RESERVE_SHARES[1]
+    return msgspec.structs.replace(info, window=window_size, reserve=reserve)
 
 
 ServerKind = Literal["ollama", "lm-studio", "llama.cpp", "vllm", "other"]

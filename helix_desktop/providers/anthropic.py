@@ -39,6 +39,7 @@ from helix_desktop.providers.dialect import (
     RequestEffort,
     ToolCallIds,
     arguments_object,
+    as_count,
     as_integer,
     encode_json,
     get_object,
@@ -449,19 +450,19 @@ class MessagesAssembler:
     def _count(self, usage: Any) -> None:
         """Update the counts, which are cumulative: the newest of each is valid."""
         if isinstance(usage, dict):
-            counts = {key: as_integer(usage.get(key)) for key in _COUNT_FIELDS}
+            counts = {key: as_count(usage.get(key)) for key in _COUNT_FIELDS}
             self._counts.update({key: count for key, count in counts.items() if count is not None})
-            for_an_hour = as_integer(get_object(usage, "cache_creation").get("ephemeral_1h_input_tokens"))
+            for_an_hour = as_count(get_object(usage, "cache_creation").get("ephemeral_1h_input_tokens"))
             if for_an_hour is not None:
                 self._stored_1h = for_an_hour
 
     def _usage(self) -> Usage | None:
         """Return the usage; input is the sum of uncached, cache-written and cache-read tokens."""
-        fresh, stored, cached, output = (max(0, self._counts.get(key, 0)) for key in _COUNT_FIELDS)
+        fresh, stored, cached, output = (self._counts.get(key, 0) for key in _COUNT_FIELDS)
         input_tokens = fresh + stored + cached
         if not input_tokens:
             return None
-        stored_1h = min(max(0, self._stored_1h or 0), stored)
+        stored_1h = min(self._stored_1h or 0, stored)
         writes, reads = (key in self._counts for key in _CACHE_FIELDS)
         return Usage(input_tokens, output, cached, stored, stored_1h, reads, writes)
 

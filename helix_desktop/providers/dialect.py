@@ -190,6 +190,7 @@ def new_call_id() -> str:
 
 
 _MAX_DIGITS = 15
+_MOST_TOKENS = 10**9  # of a request or an answer: more is an error of the server
 PART_SEPARATOR = "\n\n"
 """The separator between parts of a text when they are joined."""
 
@@ -212,6 +213,12 @@ def as_integer(value: Any) -> int | None:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value if isinstance(value, int) else None
+
+
+def as_count(value: Any) -> int | None:
+    """Return a number of tokens in a server's reply; None for what can't be one, as a negative number."""
+    count = as_integer(value)
+    return count if count is not None and 0 <= count <= _MOST_TOKENS else None
 
 
 def is_json_object(text: str) -> bool:
@@ -277,8 +284,9 @@ def reported_usage(
 
     `cached` and `cache_writes` hold what stands where servers report them: the first count is valid.
     """
-    input_tokens, output = as_integer(input_tokens), as_integer(output_tokens) or 0
-    if input_tokens is None or input_tokens <= 0:
+    input_tokens = as_count(input_tokens)
+    output = as_count(output_tokens) or 0
+    if not input_tokens:
         return None
     hits, writes = _counts(cached), _counts(cache_writes)
     hit = min(hits[0], input_tokens) if hits else 0
@@ -287,7 +295,7 @@ def reported_usage(
 
 
 def _counts(values: Sequence[Any]) -> list[int]:
-    return [max(0, count) for value in values if (count := as_integer(value)) is not None]
+    return [count for value in values if (count := as_count(value)) is not None]
 
 
 def named_calls(

@@ -38,6 +38,7 @@ from helix_desktop.providers.dialect import (
     RequestEffort,
     ToolCallIds,
     arguments_text,
+    as_count,
     as_integer,
     encode_json,
     get_object,
@@ -553,7 +554,7 @@ def _output_tokens(reported: Mapping[str, Any]) -> Any:
     """Return the reported tokens of an answer with its reasoning, which xAI counts beside it, not in it."""
     prompt, output = reported.get("prompt_tokens"), reported.get("completion_tokens")
     reasoning = get_object(reported, "completion_tokens_details").get("reasoning_tokens")
-    prompt, output, reasoning = as_integer(prompt), as_integer(output), as_integer(reasoning)
+    prompt, output, reasoning = as_count(prompt), as_count(output), as_count(reasoning)
     if prompt is None or output is None or reasoning is None:
         return output
     is_added = as_integer(reported.get("total_tokens")) == prompt + output + reasoning

@@ -25,7 +25,7 @@ from helix_desktop.domain.messages import (
     StreamItem,
     WireRequest,
 )
-from helix_desktop.domain.model_spec import LearnedWindow
+from helix_desktop.domain.model_spec import LEAST_WINDOW, LearnedWindow, with_smaller_window
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.answers import MalformedCall, is_written_call, malformed_call_error
 from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError, is_json_object
@@ -175,9 +175,6 @@ class SseParser:
             raise EventTooLarge(f"one event is larger than {self._max_bytes} bytes")
 
 
-_RESERVE_SHARE = 4  # of a window, the most that is kept free for the answer
-
-
 async def _forget(_: LearnedWindow) -> None:
     """Keep what was learned for this run only."""
 
@@ -185,23 +182,25 @@ async def _forget(_: LearnedWindow) -> None:
 class WindowLimits:
     """The window of one model at one address, shared by all that call it.
 
-    `learned` is what an error said; None: nothing. `answered` are the tokens of the largest input that the
-    model has answered: a smaller window can't be true. `save` stores what is learned.
+    `learned` is what an error said; None: nothing. A window below `LEAST_WINDOW` is learned from the second
+    error that says one: until then only the session that was refused keeps to it. `answered` are the tokens
+    of the largest input that the model has answered: a smaller window can't be true. `save` stores what is
+    learned.
     """
 
     def __init__(
         self, learned: LearnedWindow | None = None, save: Callable[[LearnedWindow], Awaitable[None]] = _forget
     ) -> None:
-        self.learned, self.answered, self._save = learned, 0, save
+        self.learned = learned
+        self.answered = 0
+        self._save = save
+        self._is_small_said = False  # an error has said one below `LEAST_WINDOW`
 
     def fit(self, info: ModelInfo) -> ModelInfo:
         """Return a model with the window that was learned, where that is smaller."""
         if self.learned is None or self.learned.tokens >= info.window:
             return info
-        tokens = self.learned.tokens
-        return msgspec.structs.replace(
-            info, window=tokens, reserve=min(info.reserve, tokens // _RESERVE_SHARE)
-        )
+        return with_smaller_window(info, self.learned.tokens)
 
     async def learn(self, error: ContextWindowExceeded, info: ModelInfo, answered: int) -> None:
         """Take the window that an error says, and note in the error what was believed until then.
@@ -216,8 +215,11 @@ class WindowLimits:
             return
         if error.window_size >= window:
             return
-        self.learned = LearnedWindow(error.window_size, error.why)
         error.believed = window
+        if error.window_size < LEAST_WINDOW and not self._is_small_said:
+            self._is_small_said = True
+            return
+        self.learned = LearnedWindow(error.window_size, error.why)
         await self._save(self.learned)
 
 
@@ -457,7 +459,7 @@ class StreamedModel:
 
     def _checked(self, answer: ModelResponse, request: ModelRequest, can_ask_again: bool) -> ModelResponse:
         """Note what an answer shows of the window. Raises MalformedCall if it should be asked for again."""
-        if answer.usage is not None:
+        if answer.usage is not None and answer.usage.input <= self._limits.fit(self._info).window:
             self._limits.answered = max(self._limits.answered, answer.usage.input)
         if answer.calls or answer.stop not in ("end", "malformed"):
             return answer

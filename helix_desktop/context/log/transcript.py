@@ -62,6 +62,7 @@ from helix_desktop.domain.events.session import (
     SessionStarted,
     StandingText,
     TitleSource,
+    WindowLearned,
 )
 from helix_desktop.domain.events.summary import (
     FailedPreparation,
@@ -108,6 +109,7 @@ class Transcript:
         self.on_hold = False  # nothing rewrites the window by itself while it fits
         self.chosen_effort: Effort = ""  # for this session alone; empty: as the workspace or the model says
         self.refused_effort: tuple[str, SentEffort] = ("", "")  # a model and a level, since one was chosen
+        self.learned_windows: dict[str, WindowLearned] = {}  # by model, the newest
         self.session_policy: ContextPolicy | None = None  # for this session alone; None: the workspace's
         self.place = ListPlace()
         self.created_at_ms = self.last_seq = 0
@@ -215,6 +217,8 @@ class Transcript:
                 self.budget = Budget(tokens, cost)
             case BudgetNeared(most_tokens=tokens, most_cost=cost):
                 self.warned_budget = Budget(tokens, cost)
+            case WindowLearned(model=model) as learned:
+                self.learned_windows = {**self.learned_windows, model: learned}
             case OutputHeld(answer=answer) if answer.call_id in self.open_calls:
                 self.pending_outputs[answer.call_id] = answer
 

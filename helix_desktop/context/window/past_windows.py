@@ -10,7 +10,7 @@ import msgspec
 from helix_desktop.context.log.rewrite_state import RewriteEvent
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
-from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage, request_ratio
+from helix_desktop.context.window.used_tokens import UsageGauge, is_plausible, measure_usage, request_ratio
 from helix_desktop.context.window.window import PromptFrame, Window, project
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.choices import SentEffort
@@ -124,7 +124,7 @@ class PastWindows:
 
 def _own_gauge(gauge: UsageGauge, answer: AssistantSpoke) -> UsageGauge:
     """Return the gauge of a past request with what the provider reported of it, where it did."""
-    if answer.usage is None or answer.usage.input <= 0:
+    if answer.usage is None or not is_plausible(answer):
         return gauge
     ratio = request_ratio(answer, gauge.ratio)
     return msgspec.structs.replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 from math import ceil, floor
 from statistics import median
 
@@ -25,6 +25,8 @@ _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
 _UNCHANGED_SHARE = 0.7  # of a reported request: while that is left, its difference from our count is
 _RATIO_STEP = 0.05  # small enough for the total, so large that rows do not change with every report
 _RATIO_HIGH = 3.0  # a provider's tokenizer never needs more for a token of ours
+_PLAUSIBLE_EXCESS = 2_000  # tokens that a report may have beyond that: a server's own prompt
+_AGREEMENT = 1.25  # between the ratios of two reports of which each confirms the other, at most
 
 
 class CompactionTrigger(msgspec.Struct, frozen=True):
@@ -331,7 +333,11 @@ def tokenizer_ratio(transcript: Transcript, model: str) -> float:
 def first_tokenizer_ratio(transcript: Transcript, model: str, default: float) -> float:
     """Return the same from the model's first reports, which stays as it is; `default` without any."""
     answers = ((item.seq, item.event) for item in transcript.messages.reported_items)
-    own = ((seq, it) for seq, it in answers if isinstance(it, AssistantSpoke) and it.model == model)
+    own = (
+        (seq, it)
+        for seq, it in answers
+        if isinstance(it, AssistantSpoke) and it.model == model and is_plausible(it)
+    )
     reports = list(islice(own, _REPORTS))
     return _calibrated_ratio(reports) if reports else default
 
@@ -341,7 +347,7 @@ def request_ratio(response: AssistantSpoke, default: float) -> float:
 
     Unreported it counts as it was shown then; `default` where that is not recorded either.
     """
-    if response.usage is not None and response.usage.input > 0 and response.estimate:
+    if response.usage is not None and response.estimate and is_plausible(response):
         return response.usage.input / response.estimate
     return default if response.ratio == 1.0 else response.ratio
 
@@ -351,7 +357,7 @@ def replayed_tokens(estimate: int, answer: AssistantSpoke, ratio: float) -> int:
 
     What it has more or less counts `ratio` times our count, as in `projected_tokens`.
     """
-    if answer.usage is None or answer.usage.input <= 0 or not answer.estimate:
+    if answer.usage is None or not answer.estimate or not is_plausible(answer):
         return round(estimate * request_ratio(answer, ratio))
     report = ReportedUsage(answer.usage.input, answer.estimate, ratio, 1, unchanged=False, newest=False)
     return projected_tokens(estimate, report, ratio)
@@ -370,6 +376,43 @@ def content_tokens(entry: CacheEntry) -> int:
     return output_tokens(entry.tokens) if entry.kind == "output" else entry.tokens
 
 
+def is_plausible(answer: AssistantSpoke) -> bool:
+    """Return True if the provider reported an input that the request can have had.
+
+    It is not above the model's window, nor over three times our count: gateways add up several calls, and
+    some servers report any number.
+    """
+    if answer.usage is None or answer.usage.input <= 0:
+        return False
+    is_above_window = 0 < answer.window < answer.usage.input
+    return not (is_above_window or _is_above_our_count(answer, answer.usage.input))
+
+
+def _is_above_our_count(answer: AssistantSpoke, reported: int) -> bool:
+    if not answer.estimate:
+        return False
+    return reported > _RATIO_HIGH * answer.estimate + _PLAUSIBLE_EXCESS
+
+
+def _confirm_each_other(answer: AssistantSpoke, other: AssistantSpoke | None) -> bool:
+    """Return True if two implausible reports are much the same multiple of our count.
+
+    One number for requests of different lengths is no count of them. A report that is above the model's
+    window and above our count can't be confirmed: the model answered, so the request had room.
+    """
+    if other is None or answer.usage is None or other.usage is None:
+        return False
+    if not (answer.estimate and other.estimate) or is_plausible(other):
+        return False
+    if answer.usage.input == other.usage.input and answer.estimate != other.estimate:
+        return False
+    if 0 < answer.window < answer.usage.input and _is_above_our_count(answer, answer.usage.input):
+        return False
+    ratio = answer.usage.input / answer.estimate
+    other_ratio = other.usage.input / other.estimate
+    return max(ratio, other_ratio) <= _AGREEMENT * min(ratio, other_ratio)
+
+
 def _sent_after(report: tuple[int, AssistantSpoke]) -> int:
     """Return an event that the request of a report came after, with each rewrite that it had."""
     return report[1].sent_after or report[0]
@@ -381,6 +424,21 @@ def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpo
 
 
 def _reported(transcript: Transcript, model: str) -> Iterator[tuple[int, AssistantSpoke]]:
+    """Yield this model's answers with an input that counts, newest first, with their seqs.
+
+    An implausible input counts if the one reported before or after it confirms it.
+    """
+    newer: AssistantSpoke | None = None
+    answers: Iterator[tuple[int, AssistantSpoke | None]] = chain(_answers(transcript, model), [(0, None)])
+    for (seq, answer), (_, older) in pairwise(answers):
+        if answer is None:
+            return
+        if is_plausible(answer) or _confirm_each_other(answer, newer) or _confirm_each_other(answer, older):
+            yield seq, answer
+        newer = answer
+
+
+def _answers(transcript: Transcript, model: str) -> Iterator[tuple[int, AssistantSpoke]]:
     """Yield the answers with reported input of this model, newest first, with their seqs."""
     oldest = (
         transcript.messages.items[-_SEARCHED_MESSAGES].seq

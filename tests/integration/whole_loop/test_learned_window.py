@@ -11,6 +11,7 @@ import pytest
 
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.session import WindowLearned
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec, resolve_spec, with_smaller_window
 from tests.support.loop_rig import loop_rig
 from tests.support.model_servers.chat_server import (
     Call,
@@ -160,3 +161,31 @@ async def test_calls_without_a_name_are_answered_and_end_the_turn_if_that_goes_o
         assert "have no name" in ended.what
         assert len(rig.chat_requests) == 3
         assert "names no tool" in str(rig.chat_requests[-1].messages)
+
+
+async def test_a_window_below_8k_holds_for_its_session_until_a_server_says_it_again(tmp_path: Path) -> None:
+    """One odd error must not make a model useless everywhere; two are no accident."""
+    window = 7_000
+    async with loop_rig(tmp_path, small_server(window, WORDINGS["context length"]), window=BELIEVED) as rig:
+        for number in range(3):
+            (rig.root / f"{number}.txt").write_text(f"{number} is a line of it\n" * 460)
+        model = rig.workspace.models.shared.roles.main
+        await rig.conversation.run("Read them.")
+        assert [(it.window, it.believed) for it in rig.events(WindowLearned)] == [(window, BELIEVED)]
+        _, gauge = rig.conversation.window.measure()
+        assert (gauge.model_window, gauge.reserve) == (window, 1_000), "what was set for it"
+        assert model.info.window == BELIEVED, "not for other sessions"
+        other = await rig.workspace.open_session("other")
+        assert other.window.measure()[1].model_window == BELIEVED
+        await other.run("Read them.")
+        assert model.info.window == window, "a second error said it"
+
+
+@pytest.mark.parametrize("window", [8_192, 16_384, 40_960, 131_072, 400_000])
+def test_a_learned_window_leaves_the_answer_what_a_set_one_leaves(window: int) -> None:
+    believed = resolve_spec(SourcedSpec("catalog", "", ModelSpec(window=1_000_000, output=64_000)))
+    as_set = resolve_spec(SourcedSpec("you", "", ModelSpec(window=window, output=64_000)))
+    learned = with_smaller_window(believed.model_info("local", "large"), window)
+    assert learned == as_set.model_info("local", "large")
+    own = resolve_spec(SourcedSpec("you", "", ModelSpec(window=1_000_000, reserve=6_000)))
+    assert with_smaller_window(own.model_info("local", "large"), window).reserve == 6_000

@@ -186,8 +186,10 @@ async def test_a_subagent_starts_with_its_parent_s_latest_ratio() -> None:
 
 async def test_absurd_reports_are_bounded() -> None:
     """The ratio kept for later sessions is within the bounds of any real tokenizer."""
-    rig = AgentRig(Reporting("one", 50.0))
+    rig = AgentRig(Reporting("one", 12.0))
     await (await rig.begin()).run("word " * 400)
+    assert factor_of(await rig.workspace.create_session()) == 1.0, "one such report is an accident"
+    await rig.conversation.run("And now?")
     assert factor_of(await rig.workspace.create_session()) == 3.0
 
 
