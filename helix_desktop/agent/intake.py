@@ -142,6 +142,7 @@ class Intake:
             cache_lifetime_s=response.cache_lifetime_s,
             identifiers=await self._call_identifiers(response),
             effort=response.effort,
+            bound=response.bound,
         )
         event = msgspec.structs.replace(event, cost=step_cost(info, event), unpriced=step_unpriced(info))
         return event, await self._argument_contents(response.calls, swept_calls)

@@ -35,6 +35,7 @@ from helix_desktop.context.window.provider_cache import hash_layers, next_reques
 from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
 from helix_desktop.context.window.used_tokens import is_plausible, measure_usage
 from helix_desktop.context.window.window import Window
+from helix_desktop.domain.answer_bounds import MAX_PART_BYTES, TextBuffer
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import Spending, call_cost, spending_of, step_cost, step_unpriced, unused_calls
 from helix_desktop.domain.digest import is_marker
@@ -72,7 +73,7 @@ from helix_desktop.domain.messages import (
     no_wait,
 )
 from helix_desktop.domain.text_format import title_line
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import ByteSize, TextContext
 
 _text = TextContext("Agent")
 _log = logging.getLogger(__name__)
@@ -92,7 +93,8 @@ class ResponseStream:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.waiting_since_ms = 0
-        self.text, self._reasoning = "", ""
+        self._text = TextBuffer()
+        self._reasoning = TextBuffer()
         self._request = AssistantSpoke("", "", tokens=0, stop="stopped")  # as it counts without an answer
         self._is_sent, self._unrecorded = False, Spending()
         self.sent_after = 0
@@ -107,7 +109,8 @@ class ResponseStream:
         `last_seq` is the event of the session that the window was made after.
         """
         await self._record_lost()  # of a request that the model refused in the middle of its answer
-        self.text, self._retry, self.sent_after = "", None, last_seq
+        self._text.clear()
+        self._retry, self.sent_after = None, last_seq
         self._request = self._unanswered(window)
         request = with_cache_hints(window.request, window, self._session)
         request = msgspec.structs.replace(
@@ -119,6 +122,10 @@ class ResponseStream:
             return await self._receive(request)
         finally:
             self.waiting_since_ms = 0
+
+    @property
+    def text(self) -> str:
+        return str(self._text)
 
     def _largest_answered(self) -> int:
         """Return the largest input, in tokens of the model, that it has answered in this session.
@@ -146,11 +153,11 @@ class ResponseStream:
                     session.publish(RetryEnded())
                 match item:
                     case TextDelta(text=text):
-                        self.text += text
+                        self._text.add(text)
                         session.publish(ResponseDelta(text))
                         await self._save_partial()
                     case ReasoningDelta(text=text):
-                        self._reasoning += text
+                        self._reasoning.add(text)
                         session.publish(ResponseDelta(text, is_reasoning=True))
                     case RetryScheduled() as retry:
                         await self._record_lost()
@@ -192,7 +199,9 @@ class ResponseStream:
 
     def clear(self) -> None:
         """Drop the answer: it is being recorded."""
-        self.text, self._reasoning, self._is_sent = "", "", False
+        self._text.clear()
+        self._reasoning.clear()
+        self._is_sent = False
 
     def take_unrecorded(self) -> Spending:
         """Return, once, what the requests cost since the last call whose answers are not recorded."""
@@ -223,7 +232,7 @@ class ResponseStream:
 
     async def _count_lost(self) -> None:
         if self._is_sent:
-            answer = msgspec.structs.replace(self._partial_answer(), text=self._reasoning + self.text)
+            answer = msgspec.structs.replace(self._partial_answer(), text=str(self._reasoning) + self.text)
             self._unrecorded += spending_of(await self._counted(answer))
         self.clear()
 
@@ -242,7 +251,8 @@ class ResponseStream:
 
     async def recover_partial(self) -> None:
         """Record what came of an answer before a crash, or before it could not be recorded."""
-        self.text, session = "", self._session
+        self._text.clear()
+        session = self._session
         try:
             saved = (await session.draft()).partial_answer
         except StoreError as error:  # a damaged draft must not keep its session closed
@@ -329,6 +339,7 @@ class ResponseStream:
 
 
 _MAX_UNNAMED_STEPS = 3  # in a row, in which no call names a tool
+_MAX_CUT_STEPS = 3  # in a row, in which the arguments of a call were too long
 _MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the model saw them
 
 
@@ -472,6 +483,7 @@ class TurnEngine:
 
     async def _run_steps(self) -> None:
         read_ids, lost_steps, unnamed_steps = frozenset[str](), 0, 0
+        cut_steps = 0
         while True:
             window, answer = await self._run_step()
             lost_steps = lost_steps + 1 if read_ids and not read_ids & _shown_outputs(window) else 0
@@ -485,12 +497,23 @@ class TurnEngine:
                     _text("The model or its server can't call tools correctly."),
                     _text("Send the message again, or choose another model."),
                 )
+            cut_steps = cut_steps + 1 if answer.cut_calls else 0
+            if cut_steps >= _MAX_CUT_STEPS:
+                raise InvalidModelResponse(
+                    _text("The answers of {model} are too long.", model=self._session.frame.info.label),
+                    _text(
+                        "In {count} answers in a row, the arguments of a call had more than {size}.",
+                        count=_MAX_CUT_STEPS,
+                        size=ByteSize(MAX_PART_BYTES),
+                    ),
+                    _text("Ask for smaller parts, or choose another model."),
+                )
             is_reading = all(tool_kind(call.name) in LOOKUPS for call in answer.calls)
             read_ids = frozenset(call.id for call in answer.calls) if is_reading else frozenset()
             answered_seq = self._session.transcript.last_seq
             if answer.calls:
                 self._compaction.early_rewrites.start()
-            await self._tools.run_calls(answer.calls, self._compaction.early_rewrites)
+            await self._tools.run_calls(answer.calls, self._compaction.early_rewrites, answer.cut_calls)
             await self._instructions.record_nested(answered_seq)
             if not await self._apply_steering() and not answer.calls:
                 return

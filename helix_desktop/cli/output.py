@@ -23,6 +23,7 @@ from helix_desktop.agent.session import (
 )
 from helix_desktop.cli.rewrite_lines import RewriteWords
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.events.conversation import AssistantSpoke, SubagentStarted, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import (
@@ -230,13 +231,13 @@ class TurnPrinter:
             case _:
                 pass
 
-    def print_end(self, ended: TurnEnded, stop: StopReason = "end") -> None:
+    def print_end(self, ended: TurnEnded, stop: StopReason = "end", bound: AnswerBound = "") -> None:
         """Print why a turn did not end well, if it did not; a reason printed last is not repeated.
 
-        `stop` is why its last answer ended.
+        `stop` is why its last answer ended, `bound` the bound of ours that ended it.
         """
-        if ended.how == "done" and (reason := cut_off_text(stop)):
-            print_notice(tr("{what}. {fix}", what=reason, fix=cut_off_fix(stop)))
+        if ended.how == "done" and (reason := cut_off_text(stop, bound)):
+            print_notice(tr("{what}. {fix}", what=reason, fix=cut_off_fix(stop, bound)))
         if ended.how != "done" and (ended.what, ended.why, ended.fix) != self._last_error:
             _print_problem(ended.details, _end_text(ended), ended.what, ended.why, ended.fix)
 

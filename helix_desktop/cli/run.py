@@ -19,6 +19,7 @@ from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.errors import (
@@ -229,11 +230,13 @@ async def _turn(
     print_remaining_work(conversation.handovers.is_running, conversation.observations.is_running)
     await conversation.wait_for_background_work()
     stop: StopReason = "end"
+    bound: AnswerBound = ""
     for recorded in reversed(conversation.session.log):
         if isinstance(recorded.event, AssistantSpoke):
             stop = recorded.event.stop
+            bound = recorded.event.bound
             break
-    printer.print_end(ended, stop)
+    printer.print_end(ended, stop, bound)
     if ended.how != "done" or printer.had_error:
         return FAILED
     return INCOMPLETE if stop in CUT_OFF else 0

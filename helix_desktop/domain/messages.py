@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.choices import USUAL_LEVELS, Effort, EffortLevel, Remedy, SentEffort, fit_level
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
@@ -274,7 +275,8 @@ class ModelResponse(msgspec.Struct, frozen=True):
 
     `cache_lifetime_s` says for how many seconds the provider was asked to store what the request begins with;
     0: as it usually does. `effort` is the level that was sent; empty: none was. `effort_refusal` is what the
-    server said against the level that should have been sent.
+    server said against the level that should have been sent. `bound` is the bound of ours that ended it; the
+    arguments of `cut_calls`, by their ids, did not all come then.
     """
 
     text: str
@@ -286,6 +288,8 @@ class ModelResponse(msgspec.Struct, frozen=True):
     cache_lifetime_s: int = 0
     effort: SentEffort = ""
     effort_refusal: EffortRefusal | None = None
+    bound: AnswerBound = ""
+    cut_calls: tuple[str, ...] = ()
 
 
 StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse

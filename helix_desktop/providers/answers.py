@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from helix_desktop.domain.answer_bounds import MAX_CALLS, MAX_PART_BYTES, AnswerBound
 from helix_desktop.domain.errors import InvalidModelResponse, ModelRequestRejected
 from helix_desktop.domain.messages import ReasoningDelta, StopReason, TextDelta
-from helix_desktop.domain.translatable_text import TextContext, verbatim
+from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
 text = TextContext("Providers")
 
@@ -100,6 +101,24 @@ def malformed_call_error(provider: str, reason: str) -> MalformedCall:
         text("{provider} couldn't read the model's tool call.", provider=provider),
         text("The answer ended with “{reason}”.", reason=reason),
         text("Send the message again, or choose another model."),
+    )
+
+
+_BOUND_REASONS: dict[AnswerBound, TranslatableText] = {
+    "text": text("Its text has more than {size}.", size=ByteSize(MAX_PART_BYTES)),
+    "reasoning": text("Its reasoning has more than {size}.", size=ByteSize(MAX_PART_BYTES)),
+    "arguments": text("The arguments of its calls have more than {size}.", size=ByteSize(MAX_PART_BYTES)),
+    "calls": text("It has more than {count} tool calls.", count=MAX_CALLS),
+    "other": text("Its server sent too much besides the text."),
+}
+
+
+def bounded_answer_error(provider: str, bound: AnswerBound) -> InvalidModelResponse:
+    """Return the error for an answer that one of our bounds ended before it had a text or a call."""
+    return InvalidModelResponse(
+        text("The answer of {provider} was ended: it is too long.", provider=provider),
+        _BOUND_REASONS.get(bound, text("It has more than one answer may have.")),
+        text("Send the message again, ask for less, or choose another model."),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.answer_bounds import AnswerBounds, TextBuffer
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import ContextWindowExceeded
 from helix_desktop.domain.messages import (
@@ -32,6 +33,7 @@ from helix_desktop.providers.answers import (
     stop_reason,
 )
 from helix_desktop.providers.dialect import (
+    NO_ARGUMENTS,
     PART_SEPARATOR,
     VARIANT_ERROR_STATUSES,
     AnswerDelta,
@@ -332,6 +334,7 @@ class MessagesAssembler:
         self._refusal_text = ""
         self.progress = 0
         self.done = False
+        self.bounds = AnswerBounds()
 
     @property
     def is_complete(self) -> bool:
@@ -404,10 +407,21 @@ class MessagesAssembler:
     def _start_block(self, index: int, raw: Mapping[str, Any]) -> list[AnswerDelta]:
         if not isinstance(raw.get("type"), str):
             return []
-        block = self._blocks[index] = _Block({**raw})
-        first = block.text
+        if raw["type"] == "tool_use" and not self.bounds.take_call():
+            return []
+        block = _Block({**raw})
+        first = ""
         if block.field:
+            first = str(block.raw.get(block.field) or "")
             block.raw[block.field] = ""
+        if isinstance(block.raw.get("input"), dict | str) and block.raw["input"]:
+            whole = block.arguments()
+            if self.bounds.take("arguments", whole) != whole:
+                block.raw["input"] = {}
+        rest = {key: value for key, value in block.raw.items() if key != "input"}
+        if not self.bounds.take_other(len(encode_json(rest))):
+            return []
+        self._blocks[index] = block
         return self._append(block, first)
 
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -419,25 +433,31 @@ class MessagesAssembler:
             block = self._blocks[max(index, 0)] = _Block({"type": _FIELD_OF[kind]})
         if kind == "input_json_delta":
             part = delta.get("partial_json") or ""
-            block.input_json += part if isinstance(part, str) else msgspec.json.encode(part).decode()
+            text = part if isinstance(part, str) else encode_json(part).decode()
+            block.input_json.add(self.bounds.take("arguments", text))
         elif kind == "citations_delta":
-            block.raw["citations"] = [*(block.raw.get("citations") or ()), delta.get("citation")]
+            citation = delta.get("citation")
+            if self.bounds.take_other(len(encode_json(citation))):
+                block.citations.append(citation)
         elif kind in _FIELD_OF:
             field = _FIELD_OF[kind]
             text = str(delta.get(field) or "")
             if field == block.field:
                 return self._append(block, text)
-            block.raw[field] = str(block.raw.get(field) or "") + text
+            block.texts.setdefault(field, TextBuffer()).add(self.bounds.take("other", text))
         return []
 
     def _append(self, block: _Block, text: str) -> list[AnswerDelta]:
         """Append to a block's text; two blocks of the same kind are displayed as paragraphs."""
+        text = self.bounds.take("text" if block.kind == "text" else "reasoning", text)
         if not text:
             return []
-        begins = not block.text and any(
-            other.text for other in self._blocks.values() if other is not block and other.kind == block.kind
+        begins = not block.has_text and any(
+            other.has_text
+            for other in self._blocks.values()
+            if other is not block and other.kind == block.kind
         )
-        block.raw[block.field] = block.text + text
+        block.texts.setdefault(block.field, TextBuffer()).add(text)
         displayed = PART_SEPARATOR + text if begins else text
         if block.kind == "text":
             return list(self._tags.add_deltas(displayed))
@@ -473,9 +493,9 @@ class MessagesAssembler:
 
     def _verbatim(self, blocks: list[_Block]) -> dict[str, Any]:
         content = [
-            {**block.raw, "input": arguments_object(block.arguments())}
+            {**block.content(), "input": arguments_object(block.arguments())}
             if block.kind == "tool_use"
-            else block.raw
+            else block.content()
             for block in blocks
         ]
         return {"dialect": DIALECT, "provider": self._provider, **self._verbatim_fields, "content": content}
@@ -495,20 +515,35 @@ class _Block:
         self.raw = raw
         self.kind = str(raw.get("type") or "")
         self.field = self.kind if self.kind in ("text", "thinking") else ""
-        self.input_json = ""
+        self.input_json = TextBuffer()
+        self.texts: dict[str, TextBuffer] = {}  # what came of fields that arrive in parts
+        self.citations: list[Any] = []
+
+    @property
+    def has_text(self) -> bool:
+        return bool(self.texts.get(self.field))
 
     @property
     def text(self) -> str:
-        return str(self.raw.get(self.field) or "") if self.field else ""
+        return str(self.texts.get(self.field) or "")
+
+    def content(self) -> dict[str, Any]:
+        """Return the block as its server would have sent it at once."""
+        texts = {field: str(self.raw.get(field) or "") + str(text) for field, text in self.texts.items()}
+        whole = {**self.raw, **texts}
+        if self.citations:
+            whole["citations"] = [*(self.raw.get("citations") or ()), *self.citations]
+        return whole
 
     def arguments(self) -> str:
         """Return a call's arguments as JSON text: the streamed ones, or those from the start of the block."""
-        if self.input_json.strip():
-            return unwrapped_arguments(self.input_json)
+        streamed = str(self.input_json)
+        if streamed.strip():
+            return unwrapped_arguments(streamed)
         initial = self.raw.get("input")
         if isinstance(initial, str) and is_json_object(initial):
             return initial
-        return msgspec.json.encode(initial).decode() if isinstance(initial, dict) else "{}"
+        return encode_json(initial).decode() if isinstance(initial, dict) else NO_ARGUMENTS
 
 
 def _index(chunk: Mapping[str, Any], default: int) -> int:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from helix_desktop.domain.answer_bounds import AnswerBounds
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.image import Image
@@ -130,11 +131,13 @@ class AnswerAssembler(Protocol):
     """Assembles the chunks of one answer.
 
     `progress` grows with every chunk that has content, not when a server only keeps the connection open.
-    `done` is set when the server has sent its end marker.
+    `done` is set when the server has sent its end marker. Once one of its `bounds` is reached, it takes no
+    more.
     """
 
     progress: int
     done: bool
+    bounds: AnswerBounds
 
     @property
     def is_complete(self) -> bool:
@@ -226,6 +229,20 @@ def is_json_object(text: str) -> bool:
         return isinstance(msgspec.json.decode(text), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
+
+
+def cut_calls(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    """Return the ids of calls whose arguments have not all come, of an answer that was ended early."""
+    last = calls[-1].id if calls else ""
+    return tuple(
+        call.id
+        for call in calls
+        if not is_json_object(call.arguments) or (call.id == last and call.arguments == NO_ARGUMENTS)
+    )
+
+
+NO_ARGUMENTS = "{}"
+"""The arguments of a call for which its server sent none."""
 
 
 def unwrapped_arguments(text: str) -> str:

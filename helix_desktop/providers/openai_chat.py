@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.answer_bounds import AnswerBounds, TextBuffer
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.messages import (
@@ -31,6 +32,7 @@ from helix_desktop.providers.answers import (
     stop_reason,
 )
 from helix_desktop.providers.dialect import (
+    NO_ARGUMENTS,
     VARIANT_ERROR_STATUSES,
     AnswerDelta,
     CacheFields,
@@ -260,9 +262,9 @@ class ChatAssembler:
         self._cache_lifetime_s = cache_lifetime_s
         self._tools = tools
         self._tags = ThinkingTags()
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
-        self._extras: list[Mapping[str, Any]] = []
+        self._text = TextBuffer()
+        self._reasoning = TextBuffer()
+        self._extras = _Deltas()
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._choices = 0
@@ -272,6 +274,7 @@ class ChatAssembler:
         self._usage: Usage | None = None
         self.progress = 0
         self.done = False
+        self.bounds = AnswerBounds()
 
     @property
     def is_complete(self) -> bool:
@@ -300,7 +303,7 @@ class ChatAssembler:
 
     def answer(self) -> ModelResponse:
         """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
-        content = "".join(self._text)
+        content = str(self._text)
         if not self._choices:
             raise missing_answer_error(self._provider, "choices")
         raw_calls = self._merged_calls()
@@ -313,7 +316,7 @@ class ChatAssembler:
         message: dict[str, Any] = {
             "role": "assistant",
             "content": content or None,
-            **_merge_deltas(self._extras),
+            **self._extras.merged(),
         }
         if raw_calls:
             message["tool_calls"] = raw_calls
@@ -323,7 +326,7 @@ class ChatAssembler:
                 ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
                 for call in raw_calls
             ),
-            reasoning="".join(self._reasoning) + thinking,
+            reasoning=str(self._reasoning) + thinking,
             usage=self._usage,
             stop=stop,
             verbatim={
@@ -355,19 +358,26 @@ class ChatAssembler:
         text += refusal
         reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thinking
         if isinstance(reasoning, str) and reasoning:
-            self._reasoning.append(reasoning)
+            reasoning = self.bounds.take("reasoning", reasoning)
+            self._reasoning.add(reasoning)
             deltas.append(ReasoningDelta(reasoning))
         if text:
-            self._text.append(text)
+            text = self.bounds.take("text", text)
+            self._text.add(text)
             deltas += self._tags.add_deltas(text)
         for call_delta in _call_deltas(delta):
-            self._call_for(call_delta).deltas.append(call_delta)
-        if delta:
-            self._extras.append(delta)
+            call = self._call_for(call_delta)
+            if call is not None:
+                call.add(call_delta, self.bounds)
+        if delta and self.bounds.take_other(_unread_bytes(delta)):
+            self._extras.add(delta)
         return deltas
 
-    def _call_for(self, delta: Mapping[str, Any]) -> _Call:
-        """Return the call that a delta belongs to; servers omit, repeat or cut index, id and name."""
+    def _call_for(self, delta: Mapping[str, Any]) -> _Call | None:
+        """Return the call that a delta belongs to; servers omit, repeat or cut index, id and name.
+
+        None: it would be one too many.
+        """
         index, call_id, name = as_integer(delta.get("index")), str(delta.get("id") or ""), _name(delta)
         last = self._calls[-1] if self._calls else None
         target = self._by_index.get(index, None if call_id or name else last) if index is not None else last
@@ -376,9 +386,11 @@ class ChatAssembler:
             same = next((call for call in self._calls if call_id and call.id == call_id), None)
             if same and not same.is_followed_by("", name, arguments, self._tools):
                 target = same
-            else:
+            elif self.bounds.take_call():
                 target = _Call()
                 self._calls.append(target)
+            else:
+                return None
             if index is not None:
                 self._by_index[index] = target
         target.id = target.id or call_id
@@ -391,12 +403,12 @@ class ChatAssembler:
         for call in self._calls:
             call_id = call.id if call.id and call.id not in used else self._new_id()
             used.add(call_id)
-            raw = _merge_deltas(call.deltas)
+            raw = call.deltas.merged()
             raw.pop("index", None)
             function = {
                 **get_object(raw, "function"),
                 "name": self._known_name(call.name) or UNNAMED_CALL,
-                "arguments": unwrapped_arguments(call.arguments()) or "{}",
+                "arguments": unwrapped_arguments(call.arguments()) or NO_ARGUMENTS,
             }
             for moved in ("name", "arguments"):
                 raw.pop(moved, None)
@@ -413,8 +425,20 @@ class _Call:
     def __init__(self) -> None:
         self.id = ""
         self.name = ""
-        self.deltas: list[Mapping[str, Any]] = []
-        self._arguments, self._joined = "", 0  # of so many deltas: a long call has thousands
+        self.deltas = _Deltas()  # but for their arguments
+        self._arguments = TextBuffer()
+
+    def add(self, delta: Mapping[str, Any], bounds: AnswerBounds) -> None:
+        """Add a delta; some servers send the arguments as an object."""
+        function = _function(delta)
+        part = function.get("arguments") or ""
+        text = part if isinstance(part, str) else encode_json(part).decode()
+        self._arguments.add(bounds.take("arguments", text))
+        rest = {key: value for key, value in function.items() if key != "arguments"}
+        if function is not delta:
+            rest = {**delta, "function": rest}
+        if bounds.take_other(_unread_bytes(rest)):
+            self.deltas.add(rest)
 
     def is_followed_by(self, call_id: str, name: str, arguments: Any, tools: frozenset[str]) -> bool:
         """Return True if a delta with this id, name (empty: it has none) and arguments starts another call.
@@ -448,16 +472,45 @@ class _Call:
         """Take the name of a delta that belongs to this call: the first, a piece, or the same again."""
         if name.startswith(self.name):
             self.name = name
-        elif name and not self.arguments().strip() and name != self.name:
+        elif name and len(self.name) < _MAX_NAME_CHARS and not self.arguments().strip() and name != self.name:
             self.name += name
 
     def arguments(self) -> str:
-        """Return the arguments so far as text; some servers send them as an object."""
-        for delta in self.deltas[self._joined :]:
-            part = _function(delta).get("arguments") or ""
-            self._arguments += part if isinstance(part, str) else msgspec.json.encode(part).decode()
-        self._joined = len(self.deltas)
-        return self._arguments
+        """Return the arguments so far as text."""
+        return str(self._arguments)
+
+
+_MAX_NAME_CHARS = 1_000  # no tool has a longer one
+_MAX_DELTAS = 256
+_READ_FIELDS = frozenset({"index", "id", "type", "role", "name", "reasoning_content", "reasoning"})
+"""Fields of a delta that are no more than read elsewhere, or the same in each."""
+
+
+class _Deltas:
+    """Deltas of one object, merged some hundred at a time: a long answer has millions."""
+
+    def __init__(self) -> None:
+        self._merged: list[Mapping[str, Any]] = []
+        self._newest: list[Mapping[str, Any]] = []
+
+    def add(self, delta: Mapping[str, Any]) -> None:
+        self._newest.append(delta)
+        if len(self._newest) >= _MAX_DELTAS:
+            self._merged.append(_merge_deltas(self._newest))
+            self._newest = []
+
+    def merged(self) -> dict[str, Any]:
+        return _merge_deltas([*self._merged, *self._newest])
+
+
+def _unread_bytes(delta: Mapping[str, Any]) -> int:
+    """Return the bytes of what a delta has beside what every answer has; 0 for empty fields."""
+    unread = {key: value for key, value in delta.items() if value and key not in _READ_FIELDS}
+    function = unread.get("function")
+    if isinstance(function, dict):
+        unread["function"] = {key: value for key, value in function.items() if key not in _READ_FIELDS}
+    unread = {key: value for key, value in unread.items() if value}
+    return len(encode_json(unread)) if unread else 0
 
 
 def _merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

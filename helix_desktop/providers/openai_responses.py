@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.answer_bounds import AnswerBounds, TextBuffer, byte_size
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.messages import (
     Message,
@@ -32,6 +33,7 @@ from helix_desktop.providers.answers import (
 )
 from helix_desktop.providers.dialect import (
     BREAKPOINT,
+    NO_ARGUMENTS,
     PART_SEPARATOR,
     VARIANT_ERROR_STATUSES,
     AnswerDelta,
@@ -268,14 +270,15 @@ class ResponsesAssembler:
         self._items: dict[int, _Item] = {}
         self._index_by_id: dict[str, int] = {}
         self._tags = ThinkingTags()
-        self._text: list[str] = []
-        self._reasoning: list[str] = []
+        self._text = TextBuffer()
+        self._reasoning = TextBuffer()
         self._status = ""
         self._is_refused = False  # by a part of that kind, in an answer that is complete
         self._incomplete_reason = ""
         self._usage: Usage | None = None
         self.progress = 0
         self.done = False
+        self.bounds = AnswerBounds()
 
     @property
     def is_complete(self) -> bool:
@@ -291,14 +294,14 @@ class ResponsesAssembler:
         if kind in _END_EVENTS:
             return self._end(get_object(chunk, "response"), kind.removeprefix("response."))
         if kind == "response.output_item.added":
-            self._item(chunk).raw = dict(get_object(chunk, "item"))
+            self._begin_item(chunk, get_object(chunk, "item"))
         elif kind == "response.output_item.done":
             return self._finish_item(self._item(chunk), get_object(chunk, "item"))
         elif kind == "response.function_call_arguments.delta":
-            self._item(chunk).arguments += str(chunk.get("delta") or "")
+            part = self.bounds.take("arguments", str(chunk.get("delta") or ""))
+            self._item(chunk).arguments.add(part)
         elif kind == "response.function_call_arguments.done":
-            item, whole = self._item(chunk), chunk.get("arguments")
-            item.arguments = whole if isinstance(whole, str) and whole.strip() else item.arguments
+            self._set_arguments(self._item(chunk), chunk.get("arguments"))
         elif kind == "response.output_text.done":
             whole, index = chunk.get("text"), as_integer(chunk.get("content_index")) or 0
             return self._append_rest(self._item(chunk).texts, {index: whole}, self._text, TextDelta)
@@ -308,8 +311,8 @@ class ResponsesAssembler:
             return self._append(self._item(chunk).texts, index, chunk.get("delta"), self._text, TextDelta)
         elif kind in _REASONING_DELTAS:
             index = as_integer(chunk.get("summary_index" if "summary" in kind else "content_index")) or 0
-            parts, delta = self._item(chunk).reasoning, chunk.get("delta")
-            return self._append(parts, index, delta, self._reasoning, ReasoningDelta)
+            parts = self._item(chunk).reasoning
+            return self._append(parts, index, chunk.get("delta"), self._reasoning, ReasoningDelta)
         return []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
@@ -324,13 +327,13 @@ class ResponsesAssembler:
         made = ((it.raw, it.arguments_json()) for it in items if it.raw.get("type") == "function_call")
         # Those beside a refusal must not run.
         calls = () if stop == "refusal" else named_calls(made, "call_id", self._new_id)
-        text, thinking = split_thinking("".join(self._text))
+        text, thinking = split_thinking(str(self._text))
         if not text.strip() and not calls:
             raise empty_answer_error(self._provider, stop, self._incomplete_reason)
         return ModelResponse(
             text=text,
             calls=calls,
-            reasoning=join_text_parts(["".join(self._reasoning), thinking]),
+            reasoning=join_text_parts([str(self._reasoning), thinking]),
             usage=self._usage,
             stop="calls" if calls and stop == "end" else stop,
             verbatim={
@@ -355,27 +358,51 @@ class ResponsesAssembler:
             self._index_by_id.setdefault(str(item_id), index)
         return self._items.setdefault(index, _Item())
 
+    def _begin_item(self, chunk: Mapping[str, Any], raw: Mapping[str, Any]) -> None:
+        if raw.get("type") == "function_call" and not self.bounds.take_call():
+            return
+        if self.bounds.take_other(len(encode_json(raw))):
+            self._item(chunk).raw = dict(raw)
+
+    def _set_arguments(self, item: _Item, whole: Any) -> None:
+        """Take the whole arguments of a call, of which most came in parts before."""
+        if not isinstance(whole, str) or not whole.strip():
+            return
+        so_far = str(item.arguments)
+        rest = whole.removeprefix(so_far) if whole.startswith(so_far) else whole
+        taken = self.bounds.take("arguments", rest)
+        item.arguments = TextBuffer(whole if taken == rest else so_far + taken)
+
     def _append(
         self,
-        parts: dict[int, str],
+        parts: dict[int, TextBuffer],
         index: int,
         delta: Any,
-        emitted: list[str],
+        emitted: TextBuffer,
         delta_type: type[TextDelta] | type[ReasoningDelta],
     ) -> list[AnswerDelta]:
         """Append to a part; two parts are displayed as paragraphs."""
         if not isinstance(delta, str) or not delta:
             return []
+        delta = self.bounds.take("text" if delta_type is TextDelta else "reasoning", delta)
         displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
-        parts[index] = parts.get(index, "") + delta
-        emitted.append(displayed)
+        parts.setdefault(index, TextBuffer()).add(delta)
+        emitted.add(displayed)
         if delta_type is TextDelta:
             return list(self._tags.add_deltas(displayed))
         return [ReasoningDelta(displayed)]
 
     def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
         """Complete an item; return the deltas for text that was not streamed."""
-        item.raw, item.is_complete = dict(raw), True
+        if raw.get("type") == "function_call":
+            self._set_arguments(item, raw.get("arguments"))
+            raw = {**raw, "arguments": str(item.arguments)} if item.arguments else raw
+        streamed = sum(byte_size(str(text)) for text in (item.arguments, *item.texts.values()))
+        streamed += sum(byte_size(str(text)) for text in item.reasoning.values())
+        # What is no text of it; as JSON its text is longer, by what is escaped.
+        self.bounds.take_other(len(encode_json(raw)) - 2 * streamed)
+        item.raw = dict(raw)
+        item.is_complete = True
         if raw.get("type") == "message":
             self._is_refused = self._is_refused or has_refusal(raw)
             return self._append_rest(item.texts, dict(enumerate(part_texts(raw))), self._text, TextDelta)
@@ -386,15 +413,16 @@ class ResponsesAssembler:
 
     def _append_rest(
         self,
-        parts: dict[int, str],
+        parts: dict[int, TextBuffer],
         whole_texts: Mapping[int, Any],
-        emitted: list[str],
+        emitted: TextBuffer,
         delta_type: type[TextDelta] | type[ReasoningDelta],
     ) -> list[AnswerDelta]:
         """Append what is missing of parts whose whole texts came."""
         pieces: list[AnswerDelta] = []
         for index, text in whole_texts.items():
-            if isinstance(text, str) and text.startswith(so_far := parts.get(index, "")):
+            so_far = str(parts.get(index) or "")
+            if isinstance(text, str) and text.startswith(so_far):
                 pieces += self._append(parts, index, text.removeprefix(so_far), emitted, delta_type)
         return pieces
 
@@ -426,21 +454,23 @@ class _Item:
     def __init__(self) -> None:
         self.raw: dict[str, Any] = {}
         self.is_complete = False
-        self.arguments = ""
-        self.texts: dict[int, str] = {}
-        self.reasoning: dict[int, str] = {}
+        self.arguments = TextBuffer()
+        self.texts: dict[int, TextBuffer] = {}
+        self.reasoning: dict[int, TextBuffer] = {}
 
     def arguments_json(self) -> str:
         final = self.raw.get("arguments")
         if isinstance(final, dict):
             return msgspec.json.encode(final).decode()
-        text = final if isinstance(final, str) and final.strip() else self.arguments or "{}"
+        streamed = str(self.arguments) or NO_ARGUMENTS
+        text = final if isinstance(final, str) and final.strip() else streamed
         return unwrapped_arguments(text)
 
     def output_item(self) -> dict[str, Any]:
         if self.is_complete or self.raw.get("type") != "message":
             return self.raw
-        parts = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
+        texts = map(str, self.texts.values())
+        parts = [{"type": "output_text", "text": text, "annotations": []} for text in texts]
         return {**self.raw, "content": parts}
 
 

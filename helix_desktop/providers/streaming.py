@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.errors import ContextWindowExceeded, InvalidModelResponse, ModelError
 from helix_desktop.domain.messages import (
     ModelInfo,
@@ -27,8 +28,20 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.domain.model_spec import LEAST_WINDOW, LearnedWindow, with_smaller_window
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
-from helix_desktop.providers.answers import MalformedCall, is_written_call, malformed_call_error
-from helix_desktop.providers.dialect import AnswerAssembler, Dialect, Exchange, StreamedError, is_json_object
+from helix_desktop.providers.answers import (
+    MalformedCall,
+    bounded_answer_error,
+    is_written_call,
+    malformed_call_error,
+)
+from helix_desktop.providers.dialect import (
+    AnswerAssembler,
+    Dialect,
+    Exchange,
+    StreamedError,
+    cut_calls,
+    is_json_object,
+)
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, HttpResponse
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
@@ -81,8 +94,8 @@ class SurrogateDecoder:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-MAX_EVENT_BYTES = 8 * 1024 * 1024
-"""Bytes of one event: above any tool call's arguments, below what would hurt."""
+MAX_EVENT_BYTES = 16 * 1024 * 1024
+"""Bytes of one event: above all that an answer may hold of one kind, below what would hurt."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BOM = b"\xef\xbb\xbf"
@@ -394,6 +407,8 @@ class StreamedModel:
                     chunk = self._parse_event(event, decoder, assembler)
                     for delta in assembler.add(chunk) if chunk is not None else ():
                         yield delta
+                if assembler.bounds.reached:
+                    return
 
     async def _events(
         self, response: HttpResponse, assembler: AnswerAssembler
@@ -413,9 +428,11 @@ class StreamedModel:
             if parser.stray_text and not assembler.progress:
                 raise self._invalid_response(body_excerpt(parser.stray_text))
         except EventTooLarge as error:
-            raise self._invalid_response(
-                _text("It sent too much at once ({detail}).", detail=str(error))
-            ) from error
+            if not assembler.progress:
+                raise self._invalid_response(
+                    _text("It sent too much at once ({detail}).", detail=str(error))
+                ) from error
+            assembler.bounds.take_other(MAX_EVENT_BYTES)
 
     def _parse_event(
         self, event: SseEvent, decoder: SurrogateDecoder, assembler: AnswerAssembler
@@ -470,12 +487,14 @@ class StreamedModel:
         return answer
 
     def _finished_answer(self, assembler: AnswerAssembler, had_no_mark: bool) -> ModelResponse:
-        """Return the answer of a stream that was read to its end.
+        """Return the answer of a stream that was read to its end, or to a bound of ours.
 
         Raises TransientError if it does not say that it is whole, unless this server never says so: it said
         it of no answer, and not of the same one when asked again (`had_no_mark`). To ask on would then give
         the same for minutes.
         """
+        if assembler.bounds.reached:
+            return self._bounded_answer(assembler, assembler.bounds.reached)
         if assembler.is_complete:
             self._marks_ends = True
             return assembler.answer()
@@ -488,6 +507,14 @@ class StreamedModel:
                     return answer if is_refused else msgspec.structs.replace(answer, stop="no-end-mark")
         fault = _NoEndMark("cut", "the stream ended without its end marker")
         raise network_error(self._endpoint, fault) from (fault if assembler.progress else None)
+
+    def _bounded_answer(self, assembler: AnswerAssembler, bound: AnswerBound) -> ModelResponse:
+        """Return what came of an answer until it reached a bound. Raises InvalidModelResponse for nothing."""
+        try:
+            answer = assembler.answer()
+        except InvalidModelResponse as error:
+            raise bounded_answer_error(self._info.provider, bound) from error
+        return msgspec.structs.replace(answer, stop="length", bound=bound, cut_calls=cut_calls(answer.calls))
 
     def _invalid_response(self, why: TranslatableText) -> InvalidModelResponse:
         return InvalidModelResponse(

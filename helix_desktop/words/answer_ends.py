@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from helix_desktop.domain.answer_bounds import MAX_CALLS, MAX_PART_BYTES, AnswerBound
 from helix_desktop.domain.events.session import WindowLearned
 from helix_desktop.domain.messages import StopReason
+from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 
-def cut_off_text(stop: StopReason) -> str:
-    """Return why an answer is not whole; empty if it is."""
+def cut_off_text(stop: StopReason, bound: AnswerBound = "") -> str:
+    """Return why an answer is not whole; empty if it is. `bound` is the bound of ours that ended it."""
+    size = format_size(MAX_PART_BYTES)
+    bounds: dict[AnswerBound, str] = {
+        "text": tr("Cut off: the answer reached {size} of text", size=size),
+        "reasoning": tr("Cut off: the answer reached {size} of reasoning", size=size),
+        "arguments": tr("Cut off: the tool calls reached {size} of arguments", size=size),
+        "calls": tr("Cut off: the answer reached {count} tool calls", count=MAX_CALLS),
+        "other": tr("Cut off: the server sent more data than an answer may have"),
+    }
+    if bound:
+        return bounds[bound]
     texts: dict[StopReason, str] = {
         "length": tr("Cut off: the answer reached the limit of tokens for one answer"),
         "context": tr("Cut off: the context window is full"),
@@ -24,8 +36,10 @@ def cut_off_text(stop: StopReason) -> str:
     return texts.get(stop, "")
 
 
-def cut_off_fix(stop: StopReason) -> str:
+def cut_off_fix(stop: StopReason, bound: AnswerBound = "") -> str:
     """Return what the user can do about an answer that is not whole; empty if it is."""
+    if bound:
+        return tr("What came is kept. Continue, or ask for smaller parts.")
     rephrase = tr("Rephrase the message, or choose another model.")
     fixes: dict[StopReason, str] = {
         "length": tr("Continue, or raise the output limit at the server."),

@@ -31,6 +31,7 @@ from helix_desktop.agent.tool_calls.approvals import (
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.context.log.file_and_mode_notes import refused_edit
+from helix_desktop.domain.answer_bounds import MAX_PART_BYTES
 from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.deferred_tools import near_names, request_tools
 from helix_desktop.domain.errors import HelixError, StoreError, SubagentFailed, ToolError, UnknownTool
@@ -51,7 +52,7 @@ from helix_desktop.domain.question import (
 )
 from helix_desktop.domain.redaction import redaction_mark
 from helix_desktop.domain.store import PartialOutput
-from helix_desktop.domain.text_format import ellipsize, one_line
+from helix_desktop.domain.text_format import ellipsize, format_bytes, one_line
 from helix_desktop.domain.tools import (
     STOPPED,
     TURN_ENDED,
@@ -235,6 +236,10 @@ class PartialOutputs:
                 log.warning("the output of running calls was not saved: %s", error)
 
 
+CUT_ARGUMENTS = (
+    "This call did not run: its arguments did not arrive as a whole, for the answer was too long. The calls "
+    f"of an answer can have {format_bytes(MAX_PART_BYTES)} of arguments together. Do it in smaller parts."
+)
 WITHHELD = (
     "The output is one that the user had removed for good: it is neither shown nor stored. Do not try to get "
     "it in another way; ask the user if you cannot go on without it."
@@ -261,6 +266,7 @@ class _CallProgress:
 class _Step(msgspec.Struct):
     rewrites: EarlyRewrites
     call_count: int
+    cut_calls: Sequence[str] = ()
     held_outputs: list[HeldOutput] = []
     has_denial_reason: bool = False
 
@@ -291,14 +297,16 @@ class ToolRunner:
         self._partial_outputs = PartialOutputs(session)
         self._unrecorded: dict[str, ReceivedOutput] = {}
 
-    async def run_calls(self, calls: Sequence[ToolCall], rewrites: EarlyRewrites) -> None:
-        """Record an answer to each call; return once all have one.
+    async def run_calls(
+        self, calls: Sequence[ToolCall], rewrites: EarlyRewrites, cut_calls: Sequence[str] = ()
+    ) -> None:
+        """Record an answer to each call; return once all have one. Those in `cut_calls` do not run.
 
         Canceling stops what runs; what came of its output until then is recorded. No output is recorded
         while `rewrites` are being made.
         """
         self.running_calls.begin_step()
-        step = _Step(rewrites, len(calls))
+        step = _Step(rewrites, len(calls), cut_calls)
         progress = [_CallProgress() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
@@ -337,6 +345,11 @@ class ToolRunner:
         self, call: ToolCall, step: _Step, earlier: Sequence[_CallProgress], own: _CallProgress
     ) -> None:
         """Approve, run and record one call; `earlier` is the progress of the calls before it."""
+        if call.id in step.cut_calls:
+            own.is_asked.set()
+            own.is_settled.set()
+            await self._record(call, _failed(ToolError(CUT_ARGUMENTS)), self._session.clock(), step)
+            return
         ask = await self._user_ask(call)
         if isinstance(ask, ApprovalRequest):
             ask = await self._refusal(ask) or ask

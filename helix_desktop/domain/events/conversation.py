@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.choices import ForeignAgent, PermissionMode, SentEffort
 from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.events.session import EventBase, ModelRole
@@ -135,7 +136,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     `ratio` is the model's tokens per token of ours where its usage was not reported. `unpriced` are the
     tokens whose price is not known; None: all of them if there is no `cost`. `agent` is the other agent in
     whose session it was made: what it took is not counted here. `managed_window` is as many tokens of
-    `window` as the policy managed; 0: all of it.
+    `window` as the policy managed; 0: all of it. `bound` is the bound of ours that ended the answer.
     """
 
     text: str
@@ -162,6 +163,7 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     unpriced: int | None = None
     agent: ForeignAgent | Literal[""] = ""
     managed_window: int = 0
+    bound: AnswerBound = ""
 
     @property
     def share_window(self) -> int:

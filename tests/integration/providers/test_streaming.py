@@ -259,7 +259,7 @@ class TestNonsense:
             StreamedReply(),
             StreamedReply(Text("  \n")),
             StreamedReply(Reasoning("thinking"), finish="length"),
-            StreamedReply(Raw(b"data: " + b"x" * (9 * 1024 * 1024))),
+            StreamedReply(Raw(b"data: " + b"x" * (17 * 1024 * 1024))),
         ],
         ids=[
             "a page",

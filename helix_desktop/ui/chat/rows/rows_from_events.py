@@ -17,6 +17,7 @@ from helix_desktop.context.summaries.handover import handover_counts
 from helix_desktop.context.summaries.sections import gist_bullets
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.context.window.rewrite_sizes import ContextRewrite, RewriteSizes
+from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent, PermissionMode
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -291,6 +292,7 @@ class TurnEnds:
         self._answer: AssistantRow | None = None  # the newest one that called no tools
         self._answer_seq = 0
         self._cut: StopReason = "end"  # why the newest answer ended
+        self._bound: AnswerBound = ""  # of ours, if one ended it
         self._limited: tuple[RecordedEvent, TurnEnded] | None = None  # the newest end, for want of budget
         self._is_budget_spent = False  # still, after that
         self._attempts = 0
@@ -298,7 +300,9 @@ class TurnEnds:
     def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, row: Row | None) -> None:
         """Note an answer and its first row: a retry may replace it."""
         self._answer = row if isinstance(row, AssistantRow) and not response.calls else None
-        self._answer_seq, self._cut = recorded.seq, response.stop
+        self._answer_seq = recorded.seq
+        self._cut = response.stop
+        self._bound = response.bound
 
     def on_turn_event(
         self, recorded: RecordedEvent, event: TurnEnded | TurnRetried, *, is_subagent: bool = False
@@ -327,7 +331,7 @@ class TurnEnds:
 
     def _cut_row(self, seq: int) -> DividerRow | NoticeRow | None:
         """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
-        key, text = RowKey(seq, part="cut"), cut_off_text(self._cut)
+        key, text = RowKey(seq, part="cut"), cut_off_text(self._cut, self._bound)
         actions = (ControlTurn("continue" if self._cut in ("length", "context", "paused") else "retry"),)
         if self._cut in ("length", "paused"):
             return DividerRow(key, "interrupted", text, actions=actions)
