@@ -309,6 +309,8 @@ class SearchPanel(QuickPicker):
             self.refresh()  # the chosen line stays chosen if it is among them
         if is_over:
             self._say(findings)
+        elif findings.unindexed[0]:
+            self._show_state(tr("Searching…"), indexing_note(findings))
 
     def _say(self, findings: SearchFindings) -> None:
         """Say what was found, and what was not searched and why."""

@@ -24,6 +24,7 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store import Commit, ListPlace, SavedFilter, SessionSummary
+from helix_desktop.services.search_everything import SearchFindings, SearchPart, SearchRequest
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.layout import LazyPage
@@ -329,6 +330,17 @@ async def test_only_sessions_in_view_are_read_to_say_how_full_they_are(
     await until(lambda: "001" in logs_read and not unknown_in_view(), "those that are scrolled to, too")
     assert len(set(logs_read)) < 200, "none of those between"
     assert len(logs_read) == len(set(logs_read)), "each once"
+
+
+async def test_a_search_says_at_once_that_not_all_is_indexed(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    panel = SearchPanel(rig.window, rig.wiring.session)
+    findings = SearchFindings(SearchRequest("tide"))
+    findings.add(SearchPart(rig.workspace.id, unindexed=60, events=100))
+    panel._show(findings, False)
+    assert panel.note.text() == "Still indexing (40 %): older messages may be missing."
+    panel._show(SearchFindings(SearchRequest("tide")), True)
+    assert "Still indexing" not in panel.note.text()
 
 
 class StrayWindows(QObject):
