@@ -18,6 +18,7 @@ from helix_desktop.context.intake.output_forms import (
     names_tokens,
     preview_output,
 )
+from helix_desktop.context.intake.short_message import shorten_message
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
@@ -34,7 +35,7 @@ from helix_desktop.domain.digest import (
     digest_of,
     is_digest_prefix,
 )
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.conversation import AssistantSpoke, ShortText, ToolAnswered
 from helix_desktop.domain.files.file_use import call_target, mcp_call_target, tool_kind
 from helix_desktop.domain.identifiers import MAX_IDENTIFIED_CHARS, argument_text, identifiers_in
 from helix_desktop.domain.image import Image, identify_image
@@ -97,6 +98,31 @@ class Intake:
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
+
+    async def shorten(
+        self, text: str, digits: int = HEX_DIGITS, tokens: int | None = None
+    ) -> tuple[ShortText | None, list[Content]]:
+        """Return a user's message in its short form, and the contents behind its markers.
+
+        `tokens` are those of the message, if they are counted already. None where a short form saves nothing.
+        """
+        short = await _off_loop(len(text) > _NAMES_THREAD_THRESHOLD, shorten_message, text, digits)
+        if short is None:
+            return None, []
+        uncounted = [text] if tokens is None else []
+        short_tokens, *counts = await self._counter.count(
+            [short.text, *(stored.text for stored in short.stored), *uncounted]
+        )
+        whole_tokens = counts[-1] if tokens is None else tokens
+        if short_tokens >= whole_tokens:
+            return None, []
+        contents = [
+            Content(stored.digest, stored.data, stored.tool, "", stored.about, count)
+            for stored, count in zip(short.stored, counts, strict=False)
+        ]
+        digests = tuple(stored.digest for stored in short.stored)
+        sizes = tuple(len(stored.data) for stored in short.stored)
+        return ShortText(short.text, whole_tokens - short_tokens, digests, sizes, short.is_cut), contents
 
     async def from_response(
         self,

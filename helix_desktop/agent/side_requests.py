@@ -46,6 +46,7 @@ from helix_desktop.domain.events.summary import FailedPreparation
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, verbatim
+from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.domain.unicode_safety import is_hidden, repair_surrogates
 
 _text = TextContext("Agent")
@@ -310,7 +311,8 @@ class SessionTitles:
 
     def _request(self) -> ModelRequest:
         log = [recorded.event for recorded in self._session.log]
-        message = next((event.text for event in log if isinstance(event, UserSpoke)), "")
+        said = (typed_text(event.text) for event in log if isinstance(event, UserSpoke))
+        message = next(filter(None, said), "")
         answer = next(
             (event.text for event in reversed(log) if isinstance(event, AssistantSpoke) and event.text), ""
         )

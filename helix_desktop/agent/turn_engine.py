@@ -74,6 +74,7 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
+from helix_desktop.domain.typed_text import typed_text
 
 _text = TextContext("Agent")
 _log = logging.getLogger(__name__)
@@ -439,10 +440,14 @@ class TurnEngine:
             tokens = sum(counts, message.tokens or 0)
             titled = _first_title(self._session.transcript, message)
             attachments = await self._attachments_as_sent(message.attachments)
+            digits = self._session.policy.handle_digits
+            short, contents = await self._intake.shorten(message.text, digits)
             event = UserSpoke(
-                message.text, tokens, attachments, message.queued_seq, mode, note, prompt=message.prompt
+                *(message.text, tokens, attachments, message.queued_seq, mode, note),
+                prompt=message.prompt,
+                short=short,
             )
-            *_, recorded = await self._session.record(*titled, *instructions, event)
+            *_, recorded = await self._session.record(*titled, *instructions, event, contents=contents)
             start.end(recorded.seq)
             if any(attachment.version for attachment in message.attachments):
                 await self._file_versions.record()  # they may have changed since they were attached
@@ -537,14 +542,25 @@ class TurnEngine:
             [note, *(message.text for _, message in queued)]
         )
         attachments = [await self._attachments_as_sent(message.attachments) for _, message in queued]
+        digits = self._session.policy.handle_digits
+        shortened = [await self._intake.shorten(message.text, digits) for _, message in queued]
+        shorts = [short for short, _ in shortened]
+        contents = [content for _, stored in shortened for content in stored]
 
         def decide() -> list[UserSpoke]:
             still_queued = (
                 self._session.transcript.queued_messages
             )  # a message may have been changed or withdrawn meanwhile
             events = [
-                UserSpoke(message.text, tokens, attached, seq, mode, steered=True, prompt=message.prompt)
-                for (seq, message), tokens, attached in zip(queued, counts, attachments, strict=True)
+                UserSpoke(
+                    *(message.text, tokens, attached, seq, mode),
+                    steered=True,
+                    prompt=message.prompt,
+                    short=short,
+                )
+                for (seq, message), tokens, attached, short in zip(
+                    queued, counts, attachments, shorts, strict=True
+                )
                 if still_queued.get(seq) == message
             ]
             if events:
@@ -553,7 +569,7 @@ class TurnEngine:
                 )
             return events
 
-        return bool(await self._session.record_decided(decide))
+        return bool(await self._session.record_decided(decide, contents))
 
     async def _run_step(self) -> tuple[Window, ModelResponse]:
         await self._budget.ensure_available()
@@ -683,7 +699,7 @@ def _new_refusals(transcript: Transcript, response: ModelResponse, info: ModelIn
 
 def _first_title(transcript: Transcript, message: UserMessage) -> list[SessionRenamed]:
     """Return the event that titles an untitled session after its first message; empty if it has a title."""
-    title = title_line(message.prompt.typed_text if message.prompt else message.text)
+    title = title_line(message.prompt.typed_text if message.prompt else typed_text(message.text))
     if transcript.messages.turns or transcript.title not in ("", NEW_TITLE) or not title:
         return []
     return [SessionRenamed(title, "message")]

@@ -90,7 +90,8 @@ def _print_session(session: SessionHits, workspace: str, terms: tuple[str, ...])
 def _what(hit: SearchHit) -> str:
     match hit.kind:
         case "message":
-            return tr("you") if hit.speaker == "user" else tr("agent")
+            speakers = {"user": tr("you"), "agent": tr("agent")}
+            return speakers.get(hit.speaker, tr("program"))
         case "output":
             return tr("output")
         case "handover":

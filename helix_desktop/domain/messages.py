@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
@@ -12,20 +11,6 @@ from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.choices import USUAL_LEVELS, Effort, EffortLevel, Remedy, SentEffort, fit_level
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
-
-_PUT_IN = re.compile(
-    r"<(local-command-[a-z]{1,20}|command-(?:name|message|args|contents)|bash-(?:input|stdout|stderr)"
-    r"|system-reminder)>.{0,4000}?</\1>",
-    re.DOTALL,
-)
-_COMMAND = re.compile(r"\s*/[\w-]{1,40}\s*")
-
-
-def typed_text(text: str) -> str:
-    """Return a message's own words; empty for a message that is a command such as `/exit`."""
-    words = _PUT_IN.sub("", text).strip() if "</" in text else text
-    return "" if _COMMAND.fullmatch(words) else words
-
 
 Role = Literal["system", "user", "assistant", "tool"]
 StopReason = Literal[

@@ -15,8 +15,9 @@ MAX_PASSAGE = 1_000_000
 class Passage(msgspec.Struct, frozen=True, gc=False):
     """A part of an event that is found by its text. Calls belong to the answer that made them.
 
-    `speaker` is "user" or "agent" for messages, empty for others. The name of a file is a path as the session
-    spells it; each is found once in a session, where it was first named.
+    `speaker` is "user" or "agent" for messages, empty for what a program put into one, and for others. The
+    name of a file is a path as the session spells it; each is found once in a session, where it was first
+    named.
     """
 
     kind: PassageKind

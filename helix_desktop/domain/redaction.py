@@ -41,6 +41,7 @@ from helix_desktop.domain.store import CacheEntry, Draft, SessionSummary
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.text_variants import OutputCopies, encoded_variants, redact_cut_parts
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.typed_text import message_parts, program_texts
 
 _text = TextContext("Store")
 
@@ -224,6 +225,9 @@ class Redaction:
             return [text for call in calls for text in removed_texts(call, self.digests)] or None
         attachments = answer.attachments if isinstance(answer, UserSpoke) else ()
         texts = [attachment.text for attachment in attachments if attachment.digest in self.digests]
+        if isinstance(answer, UserSpoke) and answer.short is not None:
+            parts = (answer.text, *(program.text for program in program_texts(answer.text)))
+            texts += [part for part in parts if _digest_of_text(part) in self.digests]
         return texts or None
 
     def _swept_calls(self, event: AssistantSpoke) -> list[SweptCall]:
@@ -348,6 +352,8 @@ class Redaction:
                     verbatim=None,
                     identifiers=(),
                 )
+            case UserSpoke(text=text, short=short) if short and self.digests.intersection(short.digests):
+                changed = msgspec.structs.replace(value, text=self._without_programs(text), short=None)
             case Attachment(digest=digest) if digest in self.digests:
                 changed = msgspec.structs.replace(value, text=self.mark, label=self.mark, image=None)
         if hasattr(changed, "attachments"):
@@ -355,6 +361,13 @@ class Redaction:
             if attached != changed.attachments:
                 changed = msgspec.structs.replace(changed, attachments=attached)
         return cast(T, changed)
+
+    def _without_programs(self, text: str) -> str:
+        """Return a user's message without what programs put in that is to be removed, or the mark alone."""
+        if _digest_of_text(text) in self.digests:
+            return self.mark
+        parts = (part if isinstance(part, str) else part.text for part in message_parts(text))
+        return "".join(self.mark if _digest_of_text(part) in self.digests else part for part in parts)
 
     def _without_descriptions(self, swept_call: SweptCall) -> SweptCall:
         arguments = without_descriptions(swept_call.arguments, self.digests)
@@ -397,6 +410,10 @@ class Redaction:
         if _is_json(previous) and not _is_json(redacted):
             return json.dumps({"forgotten": self.mark})
         return redacted
+
+
+def _digest_of_text(text: str) -> str:
+    return digest_of(text.encode("utf-8", "surrogatepass"))
 
 
 def _reuse_equal(previous: dict[Any, Any], redacted: dict[Any, Any]) -> dict[Any, Any]:

@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 
 from helix_desktop.domain.choices import ForeignAgent
-from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.text_format import title_line
+from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.foreign.items import (
     About,
     Title,

@@ -178,7 +178,8 @@ class Replayer:
             case "user":
                 (tokens,) = await self._counter.count([text])
                 self.session.publish(TurnChanged(running=True))
-                await self.session.record(UserSpoke(text, tokens))
+                short, contents = await self._intake.shorten(text, self._policy.handle_digits, tokens)
+                await self.session.record(UserSpoke(text, tokens, short=short), contents=contents)
             case "assistant":
                 await self._feed_answer(text, message.get("tool_calls") or ())
             case "tool":

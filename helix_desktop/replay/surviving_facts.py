@@ -11,9 +11,10 @@ import msgspec
 from helix_desktop.context.summaries.covered_facts import CheckedText, covered_facts
 from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.errors import ToolError
-from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.messages import Message
+from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.replay.next_call_identifiers import key_word, message_texts
 from helix_desktop.replay.replayer import Replayer
 
@@ -83,6 +84,8 @@ def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int, context: 
     while (item := messages.item(first)) is None or isinstance(item.event, ToolAnswered):
         first -= 1
     words = item.event.text.strip() if first == seq else ""
+    if isinstance(item.event, UserSpoke):
+        words = typed_text(words)
     if kind in ("conclusions", "instructions", "tasks") and words and words in context:
         return "context"
     for arguments in ({}, {"pattern": re.escape(key_word(fact))}):

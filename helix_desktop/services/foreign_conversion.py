@@ -25,6 +25,7 @@ from helix_desktop.context.intake.descriptions import describe_output
 from helix_desktop.context.intake.marker import large_arguments
 from helix_desktop.context.intake.output_forms import names_in_output
 from helix_desktop.context.policy_numbers import ContextPolicy
+from helix_desktop.context.window.attachment_text import cached_attachment_text
 from helix_desktop.context.window.window import output_marker
 from helix_desktop.domain.choices import AGENT_NAMES, ForeignAgent
 from helix_desktop.domain.digest import bare_marker, digest_of
@@ -46,9 +47,10 @@ from helix_desktop.domain.events.session import SessionBranched, SessionRenamed,
 from helix_desktop.domain.files.file_use import call_target, decode_arguments
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.listeners import OnProgress, no_progress
-from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall, Usage, typed_text
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall, Usage
 from helix_desktop.domain.store import BranchPoint, Content, SessionSummary
 from helix_desktop.domain.text_format import first_line, title_line
+from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.foreign.items import (
     About,
     AnswerPart,
@@ -325,7 +327,10 @@ class Conversion:
         title = title_line(typed_text(item.text))
         total = tokens + sum(attachment.tokens for attachment in attachments)
         steered = item.steered and session.turn_open
-        event = UserSpoke(item.text, total, tuple(attachments), steered=steered)
+        short, contents = await self._intake.shorten(item.text, POLICY.handle_digits, tokens)
+        for content in contents:
+            self._store(session, content)
+        event = UserSpoke(item.text, total, tuple(attachments), steered=steered, short=short)
         self._start(session, title, item.at_ms)
         session.user_seqs.append(session.seq + 1)
         session.talk_seqs.append(session.seq + 1)
@@ -339,7 +344,11 @@ class Conversion:
         content = Content(digest_of(data), data, "paste", title_line(label), first_line(text))
         (tokens,) = await self._counter.count([text])
         self._store(self.main, replace(content, tokens=tokens))
-        return Attachment(content.digest, title_line(label), text, tokens, len(data), kind="paste")
+        attachment = Attachment(content.digest, title_line(label), text, tokens, len(data), kind="paste")
+        lines = text.count("\n") + 1
+        attachment = replace(attachment, lines=lines, handle_digits=POLICY.handle_digits)
+        (marker_tokens,) = await self._counter.count([cached_attachment_text(attachment)])
+        return replace(attachment, marker_tokens=marker_tokens) if marker_tokens < tokens else attachment
 
     async def _add_answer(self, session: ConvertedSession, item: AnswerPart) -> None:
         pending = session.pending

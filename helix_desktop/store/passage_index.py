@@ -34,6 +34,7 @@ from helix_desktop.domain.passages import (
 )
 from helix_desktop.domain.store import BranchPoint, listed_session
 from helix_desktop.domain.text_search import ExcerptSize, excerpt_of, normalize, visible_text
+from helix_desktop.domain.typed_text import program_texts, typed_text
 from helix_desktop.store import kinds
 from helix_desktop.store.commits import read_branches
 from helix_desktop.store.kinds import ROWS, RowDamaged, RowView
@@ -62,8 +63,10 @@ def passages_in(event: Event) -> Iterator[Passage]:
     """Yield what can be found of an event."""
     match event:
         case UserSpoke(text=text, attachments=attachments):
-            if text:
-                yield Passage("message", text[:MAX_PASSAGE], "user")
+            if words := typed_text(text):
+                yield Passage("message", words[:MAX_PASSAGE], "user")
+            for program in program_texts(text):
+                yield Passage("message", program.text[:MAX_PASSAGE])
             for attachment in attachments:
                 if attachment.path:
                     yield Passage("file", attachment.path)

@@ -28,6 +28,7 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.typed_text import program_texts, typed_text
 from helix_desktop.words.call_targets import given_text, output_title
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.model_names import recorded_writer
@@ -47,14 +48,26 @@ tr = Translator("Compaction")
 text = TextContext("Compaction")
 
 _NAME_CAP = 60  # characters of an output's name
+_NAMED_CHARS = 20_000  # characters of a message in which its words are looked for
 
 
 def count_contents(events: Iterable[Event]) -> tuple[int, int, int]:
     """Return of how many outputs, texts of calls, and messages with images these are."""
     events = tuple(events)
-    outputs = sum(isinstance(event, ToolAnswered) for event in events)
+    messages = [event for event in events if isinstance(event, UserSpoke)]
+    outputs = sum(isinstance(event, ToolAnswered) for event in events) + sum(map(_programs_in, messages))
     calls = sum(len(event.short) for event in events if isinstance(event, AssistantSpoke))
-    return outputs, calls, sum(isinstance(event, UserSpoke) for event in events)
+    return outputs, calls, sum(_has_images(message) or not _programs_in(message) for message in messages)
+
+
+def _programs_in(message: UserSpoke) -> int:
+    """Return how many texts of programs a sweep of a message caches: they are outputs to a reader."""
+    attached = (each for each in message.attachments if each.marker_tokens and not each.image)
+    return len(message.short.digests if message.short else ()) + sum(1 for _ in attached)
+
+
+def _has_images(message: UserSpoke) -> bool:
+    return any(attachment.image for attachment in message.attachments)
 
 
 def swept_contents_text(outputs: int, calls: int, image_messages: int) -> str:
@@ -181,7 +194,8 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
     item = transcript.messages.item(seq)
     match item.event if item is not None else transcript.rewrites.by_seq.get(seq):
         case UserSpoke(text=text):
-            name = tr("your message “{text}”", text=ellipsize(" ".join(text[:400].split()), _NAME_CAP))
+            words = typed_text(text[:_NAMED_CHARS]) or text[:_NAMED_CHARS]
+            name = tr("your message “{text}”", text=ellipsize(" ".join(words.split()), _NAME_CAP))
         case AssistantSpoke():
             name = tr("an answer")
         case ToolAnswered():
@@ -212,6 +226,9 @@ def _output_name(seq: int, transcript: Transcript) -> str:
             return ellipsize(output_title(output), _NAME_CAP)
         case AssistantSpoke() as response:
             return dotted(dict.fromkeys(name for _, name in given_names(response)))
+        case UserSpoke() as message if _programs_in(message) and not _has_images(message):
+            programs = program_texts(message.text)
+            return ellipsize(programs[0].line, _NAME_CAP) if programs else tr("the text of your message")
         case UserSpoke():
             return tr("the images of your message")
     return f"e{seq}"

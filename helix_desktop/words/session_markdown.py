@@ -29,6 +29,7 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
+from helix_desktop.domain.typed_text import message_parts
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.attachments import attachment_name
 from helix_desktop.words.context_changes import handover_text
@@ -90,6 +91,15 @@ def _log_parts(log: Sequence[RecordedEvent], shared: int = 0) -> Iterator[str]:
         yield from _event_parts(recorded, calls, transcript, redos)
 
 
+def _message_parts(text: str) -> Iterator[str]:
+    """Yield a message: the user's words, and in fences what programs put between them."""
+    for part in message_parts(text):
+        if isinstance(part, str):
+            yield part.strip("\n")
+        else:
+            yield from _fenced(part.text)
+
+
 def _event_parts(
     recorded: RecordedEvent, calls: dict[str, ToolCall], transcript: Transcript, redos: Set[str]
 ) -> Iterator[str]:
@@ -97,7 +107,7 @@ def _event_parts(
     match event := recorded.event:
         case UserSpoke():
             yield f"## {tr('You')} · {time}"
-            yield event.text
+            yield from _message_parts(event.text)
             for attachment in event.attachments:
                 yield tr("Attached: {name}", name=_code(attachment_name(attachment)))
         case AssistantSpoke() if event.text:

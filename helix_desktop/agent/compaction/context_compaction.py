@@ -45,7 +45,8 @@ OverflowStep = Callable[[int], Awaitable[None]]
 class OverflowSteps:
     """The steps run when a request would not fit, or when the provider rejected it as too large.
 
-    What the newest call was given leaves first if that frees most: it was carried out. What the newest step
+    A message that fits no request is cut by itself, before others leave in its place. Then what the newest
+    call was given leaves if that frees most: it was carried out. What the newest step
     read leaves after everything older but before messages do; its last output stays until no summary came.
     """
 
@@ -59,6 +60,7 @@ class OverflowSteps:
         """
         return await self._run(
             limit,
+            lambda _: self._rewriter.sweep_unfitting(limit),
             lambda _: self._rewriter.sweep_newest_call(),
             lambda tokens: self._rewriter.sweep_oldest(tokens, 1, restored=False),
             lambda tokens: self._rewriter.sweep_images(tokens, restored=False),
@@ -261,13 +263,14 @@ class ContextCompaction:
         policy = self._session.policy
         is_on_hold = self._session.transcript.on_hold
         await self.early_rewrites.wait()
+        why_no_model = await self._take_in_what_fits_nowhere()
         if not self.early_rewrites.suffice():
             await self.rewriter.apply_due_rewrites()
         if not is_on_hold:
             self._start_due_handover()
         gauge = self.rewriter.gauge()
-        if compaction_due.must_make_room(self._session.transcript, policy, gauge):
-            await self._make_room(gauge.limit, int(policy.panic_to * gauge.model_window))
+        if not self._has_room():
+            await self._make_room(gauge.limit, int(policy.panic_to * gauge.model_window), why_no_model)
             gauge = self.rewriter.gauge()
         self.checkpoints.start_due()
         return gauge
@@ -298,18 +301,39 @@ class ContextCompaction:
             if self._session.transcript.can_undo(seq):
                 await self._session.record(Undone(seq, refused=True))
 
-    async def _make_room(self, limit: int, floor: int) -> int:
+    async def _take_in_what_fits_nowhere(self) -> OptionalText:
+        """Cut what is too large for any request, and have a model summarize an import that is too long.
+
+        Of that the outputs become markers first: they come back as they were. Return why no model wrote the
+        summary; empty if one did, or none is needed.
+        """
+        limit = self.rewriter.gauge().limit
+        if self._has_room():
+            return ""
+        await self.rewriter.sweep_unfitting(limit)
+        if self._has_room() or not compaction_due.is_unsent_import(self._session.transcript):
+            return ""
+        await self.rewriter.sweep_oldest(self.rewriter.gauge().used - limit, 1)
+        return "" if self._has_room() else await self.handovers.wait_for_room(self.summary_wait)
+
+    def _has_room(self) -> bool:
+        """Return True if the next request may be sent as it is."""
+        session = self._session
+        return not compaction_due.must_make_room(session.transcript, session.policy, self.rewriter.gauge())
+
+    async def _make_room(self, limit: int, floor: int, why_no_model: OptionalText = "") -> int:
         """Make the next request have at most `limit` tokens, by as little as it takes.
 
         First by what needs no model and loses no words; then by the handover that is being written, or is
         started now, for which it waits. Only where no model can write one, by the last steps, down to
-        `floor`. Return the first event of what was made for this alone.
+        `floor`, at once if it is known `why_no_model` can. Return the first event of what was made for this
+        alone.
         """
         transcript = self._session.transcript
         first = transcript.last_seq + 1
         if await self._overflow_steps.free(limit):
             return first
-        why_no_model = await self.observations.wait_for_room(self.summary_wait)
+        why_no_model = why_no_model or await self.observations.wait_for_room(self.summary_wait)
         if await self._overflow_steps.free(limit):
             return first
         handover = transcript.window.handover

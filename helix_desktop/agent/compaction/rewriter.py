@@ -331,12 +331,11 @@ class WindowRewriter:
 
     async def _sweep_event(self, plan: SweepPlan, reason: SweepReason) -> SweepMade:
         transcript, policy = self._session.transcript, self._session.policy
-        answers = [
-            item
-            for seq in plan.swept
-            if (item := transcript.messages.item(seq)) is not None and isinstance(item.event, ToolAnswered)
-        ]
-        if not answers or not policy.anchor_tokens:
+        items = [item for seq in plan.swept if (item := transcript.messages.item(seq)) is not None]
+        answers = [item for item in items if isinstance(item.event, ToolAnswered)]
+        messages = [item for item in items if isinstance(item.event, UserSpoke) and item.event.short]
+        holders = answers or messages
+        if not holders or not policy.anchor_tokens:
             return SweepMade(plan.swept, plan.saved, reason)
         self._names.update(transcript)
         line = self._names.sweep_line(transcript, plan.swept, int(policy.anchor_tokens * SWEEP_SHARE))
@@ -345,7 +344,7 @@ class WindowRewriter:
         tokens = await self._note_tokens.count(f"\n{line}")
         if tokens > plan.saved // 2:
             return SweepMade(plan.swept, plan.saved, reason)
-        return SweepMade(plan.swept, plan.saved - tokens, reason, line, tokens, answers[-1].seq)
+        return SweepMade(plan.swept, plan.saved - tokens, reason, line, tokens, holders[-1].seq)
 
     async def _sweep(
         self, plan: Callable[[], SweepPlan | None], reason: SweepReason, current: SweepPlan | None = None
@@ -380,6 +379,13 @@ class WindowRewriter:
             lambda: sweep_plans.sweep_now(transcript, policy, newest, needed, restored, last),
             SweepReason.OVERFLOW,
         )
+
+    async def sweep_unfitting(self, limit: int) -> None:
+        """Sweep each message that alone is too large for a request of at most `limit` tokens of the model."""
+        session, transcript = self._session, self._session.transcript
+        fixed = session.frame.fixed_tokens + transcript.opening_tokens
+        room = int(limit / self.gauge().ratio) - fixed
+        await self._sweep(lambda: sweep_plans.sweep_unfitting(transcript, room), SweepReason.OVERFLOW)
 
     async def sweep_newest_call(self) -> None:
         """Sweep what the newest calls were given, if that frees most."""

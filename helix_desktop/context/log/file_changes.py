@@ -40,6 +40,7 @@ from helix_desktop.domain.file_history.changes import (
 from helix_desktop.domain.files.file_use import call_target
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.text_format import title_line
+from helix_desktop.domain.typed_text import typed_text
 
 Place = tuple[str, str]
 """A path in a capture: its id, and the path."""
@@ -355,7 +356,7 @@ def logged_changes(session_id: str, log: Iterable[RecordedEvent]) -> LoggedChang
             case TurnRetried():
                 is_after_crash = False
             case UserSpoke(steered=False, text=text, prompt=prompt):
-                title = title_line(prompt.typed_text if prompt else text)
+                title = title_line(prompt.typed_text if prompt else typed_text(text))
                 place = replace(place, turn=place.turn + 1, turn_seq=recorded.seq, turn_title=title)
                 is_after_crash = False
             case AssistantSpoke(calls=answered_with):

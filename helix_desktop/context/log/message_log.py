@@ -20,6 +20,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.question import answered_text, decision_text, denial_reason
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize
+from helix_desktop.domain.typed_text import typed_share
 
 _State = TypeVar("_State")
 
@@ -74,18 +75,21 @@ def saving_of(event: MessageEvent) -> int:
             return event.tokens - event.marker_tokens
         case AssistantSpoke(short=short) if short:
             return event.tokens - event.short_tokens
-        case UserSpoke(attachments=attachments):
-            return sum(
-                attachment.tokens - attachment.marker_tokens for attachment in attachments if attachment.image
+        case UserSpoke(attachments=attachments, short=short):
+            of_attachments = sum(
+                attachment.tokens - attachment.marker_tokens
+                for attachment in attachments
+                if attachment.image or attachment.marker_tokens
             )
+            return of_attachments + (short.saved if short is not None else 0)
     return 0
 
 
 def word_tokens_of(event: MessageEvent) -> int:
     """Return the approximate tokens of a message's plain text: an agent's without its calls."""
     match event:
-        case UserSpoke(tokens=tokens):
-            return tokens
+        case UserSpoke(text=text, tokens=tokens):
+            return int(tokens * typed_share(text))
         case AssistantSpoke(text=text, calls=calls, tokens=tokens):
             called = sum(len(call.name) + len(call.arguments) for call in calls)
             return tokens * len(text) // max(1, len(text) + called)

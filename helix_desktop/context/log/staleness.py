@@ -32,6 +32,7 @@ from helix_desktop.domain.files.file_use import (
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoList, parse_items
+from helix_desktop.domain.typed_text import typed_text
 
 StalenessEvent = MessageEvent | FilesChanged
 _Part = tuple[str, int]
@@ -174,7 +175,7 @@ class Staleness:
                     self._named_files = {}
                 if not event.steered or tells_of_files(event.note):  # older versions steered without a note
                     self.unannounced = {}
-                for base, names in _file_names(event.text).items():
+                for base, names in _file_names(typed_text(event.text)).items():
                     self._named_files[base] = (*self._named_files.get(base, ()), *names)
                 self._add_attachments(seq, event)
             case AssistantSpoke():

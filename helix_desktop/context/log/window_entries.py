@@ -242,7 +242,7 @@ class WindowEntries:
             for item in self.without_excluded(items)
             if item.seq not in covered_seqs and isinstance(item.event, UserSpoke)
             for attachment in item.event.attachments
-            if attachment.is_whole
+            if attachment.is_whole and not (attachment.marker_tokens and item.seq in self.swept)
         }
 
     def whole_texts(self, covered: Iterable[LogItem]) -> set[str]:
@@ -322,7 +322,9 @@ class WindowEntries:
 
     @property
     def sweepable_items(self) -> list[LogItem]:
-        """Return the outputs and calls in the window, in order, that have markers and are not swept.
+        """Return the outputs, calls and programs' texts in the window, in order, that have markers.
+
+        Those that are not swept.
 
         Do not change the list.
         """
@@ -332,7 +334,9 @@ class WindowEntries:
         return self._sweepable_items
 
     def _is_sweepable(self, item: LogItem) -> bool:
-        if item.seq in self.swept or item.seq in self._rewrites.excluded or isinstance(item.event, UserSpoke):
+        if item.seq in self.swept or item.seq in self._rewrites.excluded:
+            return False
+        if isinstance(item.event, UserSpoke) and not _has_only_programs(item.event):
             return False
         return item.saving > 0 or item.seq in self._rewrites.chosen_forms
 
@@ -384,6 +388,12 @@ def _images_in(event: MessageEvent) -> tuple[Image, ...]:
     if isinstance(event, AssistantSpoke) or not event.attachments:
         return ()
     return tuple(attachment.image for attachment in event.attachments if attachment.image)
+
+
+def _has_only_programs(message: UserSpoke) -> bool:
+    """Return True if a sweep of a message takes nothing of the user's, neither words nor images."""
+    is_cut = message.short is not None and message.short.is_cut
+    return not is_cut and not any(attachment.image for attachment in message.attachments)
 
 
 def _is_handover(entry: WindowEntry) -> bool:

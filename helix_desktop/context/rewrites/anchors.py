@@ -266,6 +266,8 @@ def _texts_when_swept(event: MessageEvent) -> tuple[str, ...]:
     """Return what still stands in the window of a message whose content is gone."""
     if isinstance(event, ToolAnswered):
         return event.target[:WHOLE_TARGET], event.about
+    if isinstance(event, UserSpoke) and event.short is not None:
+        return (event.short.text,)
     return (event.text,)
 
 

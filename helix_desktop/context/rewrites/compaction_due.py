@@ -23,7 +23,7 @@ from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.cost import BackgroundWork
-from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
@@ -88,6 +88,13 @@ def must_make_room(transcript: Transcript, policy: ContextPolicy, gauge: UsageGa
     On hold nothing is freed while it fits: that is where undoing a rewrite leads.
     """
     return policy.enabled and (not gauge.fits or (gauge.is_full and not transcript.on_hold))
+
+
+def is_unsent_import(transcript: Transcript) -> bool:
+    """Return True for another agent's session to which no model of this app has answered."""
+    answers = (item.event for item in reversed(transcript.messages.items))
+    newest = next((event for event in answers if isinstance(event, AssistantSpoke)), None)
+    return newest is not None and bool(newest.agent)
 
 
 def handover_due(

@@ -36,6 +36,7 @@ from helix_desktop.domain.files.file_use import is_symbol_lookup, is_test_comman
 from helix_desktop.domain.private_details import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
+from helix_desktop.domain.typed_text import TASK_NOTIFICATION, program_texts, typed_text
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 # As measured on 2,399 folds of recorded sessions, in Balanced and Lean together.
@@ -48,11 +49,12 @@ _SHORT_RESULT = 100  # characters
 _RESULT = " → "
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
+_CHARS_PER_TOKEN = 4  # of a line about a task
 _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
 _NOTE_LINE = re.compile(
-    r"\s*(?:(?:user|agent)(?: e\d+)?:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
+    r"\s*(?:(?:user|agent|program)(?: e\d+)?:|e\d+(?: user| agent)?:|did(?: e\d+(?:-e\d+)?)?:|todo list \("
     r"|\[[\W_]*(?:user|did|folded|names|cached|artifacts|helix|observations|conversation|summary|paths"
     r"|pinned|recalled|where to recall|attached|pasted|image|extract|project|instructions|environment|mode"
     r"|the user|system|tool|assistant))",
@@ -144,12 +146,20 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
             continue
         if left <= -user_tokens // 2:
             break
-        parts = blocks.split(item.event.text)
-        tokens = quoted_tokens(parts, item.event.tokens)
+        tasks = _task_lines(item.event.text)
+        left -= sum(map(len, tasks)) // _CHARS_PER_TOKEN
+        if tasks:
+            lines[item.seq] = "\n".join(tasks)
+        text = typed_text(item.event.text)
+        if item.event.text.strip() and not text.strip():
+            continue
+        parts = blocks.split(text)
+        tokens = quoted_tokens(parts, item.word_tokens)
         cap = tokens if tokens <= left else cut_tokens
         left -= min(tokens, cap)
         by = "user" if tokens <= cap else f"user e{item.seq}"
-        lines[item.seq] = f"{by}: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
+        words = f"{by}: {_head_and_tail(_quoted_parts(parts), tokens, cap)}"
+        lines[item.seq] = "\n".join([words, *tasks])
         if tokens <= cap:
             blocks.add(item.seq, parts)
     return lines
@@ -202,7 +212,7 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
         text_line = ""
         match item.event:
             case UserSpoke(text=text, note=note):
-                text_line = "\n".join([*revert_lines(note), f"user: {_quote_lookalikes(text)}"])
+                text_line = "\n".join([*revert_lines(note), *_message_lines(text)])
             case AssistantSpoke(text=text, calls=calls) if text.strip():
                 is_after_calls = done or (lines and lines[-1].startswith("did"))
                 by = "" if calls and is_after_calls else "agent: "
@@ -219,6 +229,19 @@ def note_lines(items: Iterable[LogItem]) -> list[str]:
             done = []
             lines.append(text_line)
     return lines + _call_lines(done)
+
+
+def _task_lines(text: str) -> list[str]:
+    """Return what tasks in the background came to, as programs put it into a message: a line for each."""
+    tasks = (program for program in program_texts(text) if program.kind == TASK_NOTIFICATION)
+    return [f"program: {_quote_lookalikes(task.line)}" for task in tasks]
+
+
+def _message_lines(text: str) -> list[str]:
+    """Return what a note says of a user's message: the user's words, and a line for each program's text."""
+    programs = [f"program: {_quote_lookalikes(each.line)}" for each in program_texts(text)]
+    words = typed_text(text)
+    return [f"user: {_quote_lookalikes(words)}", *programs] if words or not programs else programs
 
 
 def _reply_line(output: ToolAnswered, decision: str) -> str:

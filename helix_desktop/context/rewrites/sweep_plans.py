@@ -189,6 +189,30 @@ def sweep_images(
     return _first_that_free({seq: caching.tokens_saved(transcript, (seq,)) for seq in images}, tokens)
 
 
+_UNFIT_SHARE = 0.5  # of the room for messages: an older one over that leaves none for all others
+_UNFIT_NEWEST_SHARE = 0.9  # the newest is what the user asks about: it is cut only where it cannot be sent
+
+
+def sweep_unfitting(transcript: Transcript, room: int) -> SweepPlan | None:
+    """Return a sweep of each message that has no place in `room` tokens, by our count; None: all have.
+
+    Each is cut by itself, whatever it is: older ones need not leave for it. The newest step's outputs have
+    forms of their own.
+    """
+    newest = transcript.messages.user_items[-1].seq if transcript.messages.user_items else 0
+    swept: list[int] = []
+    for entry in transcript.window.entries():
+        if not isinstance(entry, LogItem) or isinstance(entry.event, AssistantSpoke):
+            continue
+        share = _UNFIT_NEWEST_SHARE if entry.seq >= newest else _UNFIT_SHARE
+        if (
+            transcript.window.entry_tokens(entry) > share * room
+            and transcript.window.sweep_savings(entry) > 0
+        ):
+            swept.append(entry.seq)
+    return SweepPlan(tuple(swept), caching.tokens_saved(transcript, tuple(swept))) if swept else None
+
+
 def _first_that_free(savings: Mapping[int, int], tokens: int | None) -> SweepPlan | None:
     """Return the sweep of the first of these messages that free so many tokens together; None: of all."""
     swept, saved = list[int](), 0

@@ -26,6 +26,7 @@ from helix_desktop.context.summaries.message_facts import (
     cut_between_words,
     facts_in_request,
     facts_in_words,
+    is_bare_decision,
     main_statement,
     plain_number,
     split_sentences,
@@ -36,6 +37,7 @@ from helix_desktop.domain.events.summary import Bullet, FactKind, SummaryCoverag
 from helix_desktop.domain.identifiers import identifiers_in
 from helix_desktop.domain.question import denial_reason
 from helix_desktop.domain.todo import NO_LIST, TodoList
+from helix_desktop.domain.typed_text import typed_text
 
 MAX_CHECKED = 200  # newest instructions, and newest conclusions, that are checked
 CHARS_PER_TOKEN = 3  # low, so that what is missing stays within its tokens
@@ -103,7 +105,8 @@ class CoveredFacts:
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
                 if decision:
                     self.replies[item.seq] = denial_reason(output.text) or decision.rpartition(" – ")[2]
-                    self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
+                    if not is_bare_decision(decision):
+                        self._note("instructions", cut_between_words(decision, DECISION_CHARS), item.seq)
 
     def _note_all(self, facts: Iterable[MessageFact], seq: int) -> None:
         for kind, fact, sentence in facts:
@@ -363,7 +366,7 @@ def user_source(statement: str, items: Iterable[LogItem]) -> int:
     negates = bool(_NEGATION.search(statement))
     found = 0
     for item in items if len(words) > 1 else ():
-        said = item.event.text if isinstance(item.event, UserSpoke) else None
+        said = typed_text(item.event.text) if isinstance(item.event, UserSpoke) else None
         if isinstance(item.event, ToolAnswered):
             said = user_decision(item.event)
         for sentence in chain.from_iterable(map(split_sentences, (said or "").splitlines())):

@@ -22,6 +22,8 @@ from helix_desktop.context.summaries.artifact_ledger import (
 from helix_desktop.context.summaries.message_facts import (
     DECISION_CHARS,
     cut_between_words,
+    is_bare_decision,
+    is_bare_reply,
     preferences_in,
     statements_in,
 )
@@ -37,8 +39,8 @@ from helix_desktop.context.summaries.sections import (
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, Section
-from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
+from helix_desktop.domain.typed_text import typed_text
 
 OPENING = "The user asked"
 _OPEN_REQUEST, _ANSWERED_REQUEST = "Open request", "Answered request"
@@ -82,12 +84,14 @@ class HistoryExtract:
         self.ledger.add(item)
         match item.event:
             case UserSpoke(text=text) if words := typed_text(text):
-                self._last_request, self._is_answered = (item.seq, words), False
-                self._first_request = self._first_request or self._last_request
+                self._is_answered = False
+                if not is_bare_reply(words):
+                    self._last_request = (item.seq, words)
+                    self._first_request = self._first_request or self._last_request
                 for preference in preferences_in(words):
                     self._add_preference(item.seq, preference, _SENTENCE_CAP)
             case ToolAnswered() as output if (decision := user_decision(output)) is not None:
-                if decision:
+                if decision and not is_bare_decision(decision):
                     self._add_preference(item.seq, decision, DECISION_CHARS)
             case ToolAnswered(name=name, ok=is_ok) if name == TODO and not is_ok:
                 self._todo = self._earlier_todo  # the tool refused the list

@@ -23,6 +23,7 @@ from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Sec
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize_title, pluralize
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.typed_text import typed_text
 
 _text = TextContext("Context")
 
@@ -461,7 +462,10 @@ def _quoted_texts(items: Sequence[LogItem], max_tokens: int) -> list[_QuotedText
     blocks = QuotedBlocks()
     for item in reversed(items):
         match item.event:
-            case UserSpoke(text=text):
+            case UserSpoke(text=message):
+                text = typed_text(message)
+                if message.strip() and not text.strip():
+                    continue  # all of it is of programs
                 tokens = item.word_tokens
             case ToolAnswered() as output if text := user_decision(output) or "":
                 tokens = len(text) // _CHARS_PER_TOKEN

@@ -54,6 +54,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.file_history.line_match import Span, SpanBudget, compare_words
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.typed_text import typed_text
 
 _text = TextContext("Context")
 
@@ -241,7 +242,8 @@ def _quotes(
     quoted, answer_seq = {seq for seq, _, _ in own}, 0
     instruction = transcript.messages.item(handover.kept)  # it stays in the other window as a message
     if instruction is not None and isinstance(instruction.event, UserSpoke):
-        quotes.append(Quote("user", instruction.event.text, instruction.event.tokens))
+        words = typed_text(instruction.event.text)
+        quotes += [Quote("user", words, instruction.word_tokens)] if words else []
     covered = [item for item in transcript.messages.items if item.seq <= handover.upto]
     covered = transcript.window.without_excluded(reversed(covered))
     newest = next(

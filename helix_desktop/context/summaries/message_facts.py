@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.domain.events.summary import FactKind
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.messages import typed_text
+from helix_desktop.domain.typed_text import typed_text
 
 _HEADING_MARK = re.compile(r"\A#{1,6} +")
 _LIST_MARK = re.compile(r"\A(?:[-*•>] +)+(?:\[[ xX]\] +)?")
@@ -152,6 +152,13 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 """How a user says how things are to be done: by a command, not by what `never` happens or is not there."""
+_WORD = re.compile(r"[^\W_][\w'’.-]*")
+_BARE_REPLIES = frozenset({
+    "yes", "yep", "yeah", "no", "nope", "ok", "okay", "sure", "please", "thanks", "thank", "you", "go", "on",
+    "ahead", "continue", "proceed", "do", "it", "that", "this", "now", "so", "right", "good", "great", "fine",
+    "update", "all", "of", "them", "both", "correct", "exactly", "again", "try",
+})  # fmt: skip
+"""Words of messages that only agree, or ask to go on."""
 
 
 def _without_marks(line: str) -> str:
@@ -166,6 +173,17 @@ def instructions_in(text: str) -> Iterator[str]:
             continue
         if _COMMAND.search(line):
             yield cut_between_words(line, RULE_CHARS)
+
+
+def is_bare_reply(text: str) -> bool:
+    """Return True for a message such as `Yes` or `Go on`, which says nothing without what it replies to."""
+    words = _WORD.findall(text.lower())
+    return len(words) <= 1 or _BARE_REPLIES.issuperset(words)
+
+
+def is_bare_decision(decision: str) -> bool:
+    """Return True if neither a question nor the reply to it names anything: `Update? – Yes`."""
+    return all(len(_WORD.findall(part)) <= 1 for part in decision.rpartition(" – ")[::2])
 
 
 @lru_cache(maxsize=_REMEMBERED_RULES)
@@ -205,8 +223,10 @@ def facts_in_words(text: str) -> tuple[MessageFact, ...]:
 
 @lru_cache(maxsize=_REMEMBERED)
 def facts_in_request(text: str) -> tuple[MessageFact, ...]:
-    facts = [*facts_in_words(text)]
-    facts += [("instructions", sentence, "") for sentence in instructions_in(typed_text(text))]
+    """Return the hashes, numbers and rules in what the user typed into a message."""
+    words = typed_text(text)
+    facts = [*facts_in_words(words)]
+    facts += [("instructions", sentence, "") for sentence in instructions_in(words)]
     return tuple(facts)
 
 

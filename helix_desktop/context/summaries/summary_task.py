@@ -18,6 +18,7 @@ from helix_desktop.context.summaries.artifact_ledger import (
     error_line,
 )
 from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.summaries.message_facts import is_bare_reply
 from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -37,6 +38,7 @@ from helix_desktop.domain.identifiers import argument_text
 from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.typed_text import program_texts, typed_text
 
 _text = TextContext("Context")
 
@@ -133,12 +135,20 @@ def observation_line(observation: Observation) -> TranscriptLine:
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments, note=note):
-            before = " ".join([f"e{item.seq} user:", *map(escape_markers, revert_lines(note)), ""])
+            words, programs = typed_text(text), program_texts(text)
+            by = "user:" if words or not programs else "program, not the user:"
+            before = " ".join([f"e{item.seq} {by}", *map(escape_markers, revert_lines(note)), ""])
             attached = "".join(
                 f" ({'recalled' if each.kind == 'cached' else 'attached'}: {' '.join(each.label.split())})"
                 for each in attachments
             )
-            return TranscriptLine(before, text, escape_markers(attached), max_chars)
+            said = "; ".join(program.line for program in programs)
+            if programs and words:
+                attached += f" (put in by a program, not by the user: {said})"
+            body = text
+            if programs:
+                body = words or said
+            return TranscriptLine(before, body, escape_markers(attached), max_chars)
         case AssistantSpoke(text=text, calls=calls):
             call_text = "; ".join(map(_call_text, calls))
             return TranscriptLine(
@@ -451,7 +461,9 @@ def summary_input(
     size = sum(len(line.text) for line in lines)
     messages = tuple(items)
     ledger = build_ledger(messages)
-    user_texts = {item.seq: item.event.text for item in messages if isinstance(item.event, UserSpoke)}
+    user_texts = {
+        item.seq: typed_text(item.event.text) for item in messages if isinstance(item.event, UserSpoke)
+    }
     return SummaryInput(
         size,
         min(_SUFFICIENT_CHARS, _SUFFICIENT_CHARS_PER_ENTRY * len(lines))
@@ -459,7 +471,7 @@ def summary_input(
         else _SUFFICIENT_CHARS,
         frozenset(ledger.files),
         frozenset(run.command for run in ledger.commands.values()),
-        {seq: text for seq, text in user_texts.items() if text.strip()},
+        {seq: text for seq, text in user_texts.items() if not is_bare_reply(text)},
     )
 
 

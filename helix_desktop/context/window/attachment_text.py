@@ -9,13 +9,24 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 
 def attachment_text(attachment: Attachment, swept: bool = False) -> str:
-    """Return an attachment as the user's message holds it; an image is text and hash when `swept`."""
+    """Return an attachment as the user's message holds it.
+
+    When `swept`, an image is text and hash, and what a program put in its heading and hash.
+    """
     if attachment.image is not None:
         return attachment.image.marker if swept else attachment.image.text
+    if swept and attachment.marker_tokens:
+        return cached_attachment_text(attachment)
     if attachment.again:
         handle = bare_marker(attachment.digest, attachment.handle_digits)
         return f"[{_attachment_heading(attachment)}, attached again: it stands in a message above. {handle}]"
     return f"[{_attachment_heading(attachment)}]\n{attachment.text}"
+
+
+def cached_attachment_text(attachment: Attachment) -> str:
+    """Return the line that stands for the text of an attachment: its heading, its label and its hash."""
+    heading, label = _attachment_heading(attachment), " ".join(attachment.label.split())
+    return f"[{heading}: {label}] {bare_marker(attachment.digest, attachment.handle_digits)}"
 
 
 def _attachment_heading(attachment: Attachment) -> str:

@@ -355,7 +355,11 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
             return Message("user", _observations_text(entry, transcript))
     match entry.event:
         case UserSpoke() as message:
-            text = user_text(message, entry.seq in transcript.window.swept)
+            is_swept = entry.seq in transcript.window.swept
+            text = user_text(message, is_swept)
+            sweep = transcript.rewrites.anchors.get(entry.seq)
+            if is_swept and sweep is not None:
+                text = f"{text}\n{sweep.anchors}"
             return Message("user", text, images=transcript.window.images_of(entry))
         case AssistantSpoke() as response:
             calls = _swept_calls(response) if entry.seq in transcript.window.swept else response.calls
@@ -421,9 +425,10 @@ def _swept_calls(response: AssistantSpoke) -> tuple[ToolCall, ...]:
 def user_text(event: UserSpoke, swept: bool = False) -> str:
     """Return the mode note, the user's text, then what they attached, labeled.
 
-    Images are text and hash when `swept`.
+    Images, and what programs put in, are a line with their hash when `swept`.
     """
-    parts = [event.note, event.text]
+    text = event.short.text if swept and event.short is not None else event.text
+    parts = [event.note, text]
     parts += [attachment_text(attachment, swept) for attachment in event.attachments]
     return "\n\n".join(part for part in parts if part)
 

@@ -32,7 +32,13 @@ from helix_desktop.domain.identifiers import names_in_line
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.skills import SKILLS_SHARE
 from helix_desktop.domain.text_format import ellipsize, plain_line
-from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
+from helix_desktop.domain.translatable_text import (
+    ByteSize,
+    TextContext,
+    TranslatableText,
+    verbatim,
+)
+from helix_desktop.domain.typed_text import program_texts, typed_text
 
 text = TextContext("Inspector")
 
@@ -160,7 +166,7 @@ def _question(turn: int, transcript: Transcript) -> tuple[int, str]:
     first = transcript.messages.item(transcript.messages.first_seq(turn)) if turn else None
     if first is None or not isinstance(first.event, UserSpoke):
         return 0, ""
-    return first.seq, _plain(first.event.text) or text("Images")
+    return first.seq, _message_name(first.event)
 
 
 def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
@@ -333,7 +339,7 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
     swept = item.seq in transcript.window.swept
     match item.event:
         case UserSpoke() as message:
-            name, why = _plain(message.text) or text("Images"), _message_text(message)
+            name, why = _message_name(message), _message_text(message)
             recalled = sum(
                 attached.marker_tokens if swept and attached.image else attached.tokens
                 for attached in message.attachments
@@ -357,6 +363,14 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
             row = _output_item(item, output, tokens, swept, transcript)
             since = transcript.stale_digests.get(output.recalled or output.digest, 0)
             return msgspec.structs.replace(row, changed_since=since)
+
+
+def _message_name(message: UserSpoke) -> str:
+    """Return the user's words in a message, else what a program put into it."""
+    if words := _plain(typed_text(message.text)):
+        return words
+    programs = program_texts(message.text)
+    return _plain(programs[0].line) if programs else _plain(message.text) or text("Images")
 
 
 def _message_text(message: UserSpoke) -> TranslatableText:

@@ -37,14 +37,15 @@ AttachmentKind = Literal["cached", "file", "pdf", "paste"]
 class Attachment(msgspec.Struct, frozen=True):
     """Content that the user put into a message: its digest, its name, and its text or the image it is.
 
-    `marker_tokens` counts the text that can replace an image. `text` is what the window shows of the stored
-    content: all of it, lines `first_line` to `last_line` of its `lines` with their numbers, or a preview of
-    these, whose marker names the digest by the first `handle_digits` of its hex digits; `full_tokens` then
-    counts what the preview is of. With `again` the window names it only, as an earlier message holds the same
-    text whole; `full_tokens` counts that then. With `words` it holds the lines in which these stand. `path`
-    is a file of the workspace, as it was in `version`; empty for what comes from elsewhere. `pages` are those
-    of a PDF that were read. `stored` is when a cached content was stored first, in milliseconds since 1970; 0
-    in older logs. `changed_by` is the event that changed its file since; 0: none was known.
+    `marker_tokens` counts the text that can replace an image, or a text that a program put in. `text` is
+    what the window shows of the stored content: all of it, lines `first_line` to `last_line` of its
+    `lines` with their numbers, or a preview of these, whose marker names the digest by the first
+    `handle_digits` of its hex digits; `full_tokens` then counts what the preview is of. With `again` the
+    window names it only, as an earlier message holds the same text whole; `full_tokens` counts that then.
+    With `words` it holds the lines in which these stand. `path` is a file of the workspace, as it was in
+    `version`; empty for what comes from elsewhere. `pages` are those of a PDF that were read. `stored` is
+    when a cached content was stored first, in milliseconds since 1970; 0 in older logs. `changed_by` is
+    the event that changed its file since; 0: none was known.
     """
 
     digest: str
@@ -96,12 +97,27 @@ class QueueChanged(EventBase, frozen=True, tag="queue-changed"):
     waiting: tuple[QueuedMessage, ...]
 
 
+class ShortText(msgspec.Struct, frozen=True, gc=False):
+    """A message's text as a sweep shows it: with markers in place of what programs put into it.
+
+    It has `saved` tokens less. `digests` and `sizes` (bytes) are those of the contents behind the markers.
+    `is_cut`: the user's own words are shortened too, so that it is used only where nothing else fits.
+    """
+
+    text: str
+    saved: int
+    digests: tuple[str, ...]
+    sizes: tuple[int, ...]
+    is_cut: bool = False
+
+
 class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     """The user's message entered the window; `queued` is the seq it had waited under.
 
     It began a turn, or `steered` the running one. `mode` is the session's at that time; `note` tells
     the model of a new mode and of what happened to files, before the user's text, and counts in `tokens`.
-    `prompt` is the prompt file that the text was made from.
+    `prompt` is the prompt file that the text was made from. `short` is the text as a sweep shows it, where
+    that is shorter.
     """
 
     text: str
@@ -112,6 +128,7 @@ class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
     note: str = ""
     steered: bool = False
     prompt: PromptSource | None = None
+    short: ShortText | None = None
 
 
 class SweptCall(msgspec.Struct, frozen=True, gc=False):

@@ -135,9 +135,11 @@ def digests_in(event: Event) -> tuple[str, ...]:
             digests = (index,)
         case Excluded(digest=digest) | ForeignRecords(digest=digest):
             digests = (digest,)
-        case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
+        case (UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments)) as message:
             pictured = (attachment.image.digest for attachment in attachments if attachment.image is not None)
             digests = (*(attachment.digest for attachment in attachments), *pictured)
+            if isinstance(message, UserSpoke) and message.short is not None:
+                digests += message.short.digests
     return tuple(dict.fromkeys(digest for digest in digests if digest))
 
 

@@ -138,6 +138,8 @@ class Origins:
                         seqs.update((digest, item.seq) for digest in call.digests)
                 else:
                     seqs.update((attachment.digest, item.seq) for attachment in event.attachments)
+                    if event.short is not None:
+                        seqs.update((digest, item.seq) for digest in event.short.digests)
             seqs.pop("", None)
         return self._seqs
 

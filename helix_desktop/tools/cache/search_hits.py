@@ -20,6 +20,7 @@ from helix_desktop.domain.store import CacheEntry, ContentHit, ContentReader
 from helix_desktop.domain.text_format import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.text_search import MatchingLine, find_matches, normalize
 from helix_desktop.domain.tools import CountTokens
+from helix_desktop.domain.typed_text import program_texts, typed_text
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.lines import (
     TINY_BYTES,
@@ -342,7 +343,9 @@ def _texts(item: LogItem) -> Iterator[tuple[str, str]]:
     """Yield who says what in a message, and its calls with their small arguments, but those of this cache."""
     match item.event:
         case UserSpoke(text=text):
-            yield "user", text
+            yield "user", typed_text(text)
+            for program in program_texts(text):
+                yield program.kind, program.text
         case AssistantSpoke(text=text, calls=calls, short=short):
             yield "agent", text
             arguments = {call.call_id: call.arguments for call in short}

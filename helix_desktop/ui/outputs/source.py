@@ -359,7 +359,10 @@ def _item_states(
                 for digest in call.digests:
                     stands: CacheState = "cached" if swept else state
                     yield digest, stands, saving if stands == "cached" else 0
-        case UserSpoke(attachments=attachments):
+        case UserSpoke(attachments=attachments, short=short):
+            is_swept = item.seq in transcript.window.swept and in_window
+            for digest in short.digests if short is not None else ():
+                yield digest, "cached" if is_swept else state, 0
             for attachment in attachments:
                 is_part = attachment.image is None and not attachment.is_whole
                 is_unseen = attachment.image is not None and not sees_images

@@ -49,6 +49,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsPlaced,
 )
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
+from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.ui.timeline.cards import (
     ActionKind,
     Attempt,
@@ -362,7 +363,8 @@ class _CardReducer:
         is_pending = recorded.seq == self._pending_observations
         counts = self._transcript.messages.counts(event.after, event.upto)
         said = [item for seq in event.quoted if (item := self._transcript.messages.item(seq)) is not None]
-        quotes = [Bullet(item.event.text, (item.seq,)) for item in said if isinstance(item.event, UserSpoke)]
+        by_user = [item for item in said if isinstance(item.event, UserSpoke)]
+        quotes = [Bullet(words, (item.seq,)) for item in by_user if (words := typed_text(item.event.text))]
         return ObservationsCard(
             recorded.seq,
             recorded.at,

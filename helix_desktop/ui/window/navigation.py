@@ -304,6 +304,7 @@ def _event_digests(event: Event) -> tuple[str, ...]:
             return (digest,)
         case AssistantSpoke(short=short):
             return tuple(digest for call in short for digest in call.digests)
-        case UserSpoke(attachments=attachments):
-            return tuple(attachment.digest for attachment in attachments)
+        case UserSpoke(attachments=attachments, short=short):
+            digests = tuple(attachment.digest for attachment in attachments)
+            return digests + (short.digests if short is not None else ())
     return ()

@@ -381,8 +381,7 @@ class SearchPanel(QuickPicker):
         if not isinstance(line.value, FoundHit):
             return Frame(Text(line.words, color="accent_text"), (_TEXT_PX, 0, _EDGE_PX, 0))
         hit, detail, marks = line.value.hit, line.value.detail, line.value.marks
-        speaker = "user" if hit.speaker == "user" else "agent"
-        name = _ICONS[speaker if hit.kind == "message" else hit.kind]
+        name = _ICONS[(hit.speaker or "output") if hit.kind == "message" else hit.kind]
         elide = Qt.TextElideMode.ElideLeft if hit.kind == "file" else Qt.TextElideMode.ElideRight
         text = Text(line.words, elide=elide, marks=marks, grow=True, shrink=True)
         most = (width - _TEXT_PX - _EDGE_PX) * _DETAIL_SHARE
@@ -420,7 +419,8 @@ def _filter(text: str, name: str) -> PushButton:
 
 def _hit_line(hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime) -> Line:
     kinds = {"output": tr("Output"), "handover": tr("Summary"), "file": tr("File")}
-    kind = kinds.get(hit.kind, tr("You") if hit.speaker == "user" else tr("Agent"))
+    speakers = {"user": tr("You"), "agent": tr("Agent")}
+    kind = kinds.get(hit.kind, speakers.get(hit.speaker, tr("Program")))
     source, size = (
         (f"{hit.tool} {hit.target}".strip(), format_size(hit.size)) if hit.kind == "output" else ("", "")
     )

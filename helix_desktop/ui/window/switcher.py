@@ -288,7 +288,8 @@ class Switcher(QuickPicker):
         for found in findings.sessions():
             title = "" if found.summary is None else session_title(found.summary.title)
             for hit in found.hits:
-                speaker = tr("You") if hit.speaker == "user" else tr("Agent")
+                speakers = {"user": tr("You"), "agent": tr("Agent")}
+                speaker = speakers.get(hit.speaker, tr("Program"))
                 detail = dotted((speaker, self._name_of(found.workspace_id), title))
                 marks = word_spans(hit.excerpt, findings.request.terms)
                 when = format_short_time(hit.at, now)
@@ -352,7 +353,8 @@ class Switcher(QuickPicker):
                 top = [_name(row.title), *_end(dotted((state_words(row.badge), row.when)), row.badge)]
                 lines = Column([Row(top), Text(row.detail, 12, "muted", shrink=True)])
             case MessageRow() as row:
-                sign = Icon("user" if row.hit.speaker == "user" else "bot", "muted", _KIND_PX)
+                icons = {"user": "user", "agent": "bot"}
+                sign = Icon(icons.get(row.hit.speaker, "archive"), "muted", _KIND_PX)
                 excerpt = Text(row.hit.excerpt, color="text" if row.marks else "muted", marks=row.marks)
                 detail = Text(row.detail, 12, "muted", cut=elide_title, grow=True, shrink=True)
                 lines = Column([excerpt, Row([detail, *_end(row.when)])])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 import unicodedata
 from collections import Counter
 
@@ -11,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.domain.messages import typed_text
 from helix_desktop.domain.text_search import (
     ExcerptSize,
     MatchSummary,
@@ -138,34 +136,6 @@ def test_lines_with_whole_words_as_they_are_spelled_come_before_others() -> None
     summary = find_matches(("gauge",), "\n".join(lines).encode(), "", lambda: True, ("gauge",))
     assert summary is not None
     assert (summary.lines, [match.line for match in summary.best]) == (6, [3, 5, 6])
-
-
-CAVEAT = "<local-command-caveat>Caveat: DO NOT respond to these messages.</local-command-caveat>"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (CAVEAT, ""),
-        (f"{CAVEAT}\n\n  <command-name>/exit</command-name>\n<command-args></command-args>", ""),
-        (
-            "<bash-input>ls</bash-input><bash-stdout>a\nb</bash-stdout>\nDelete b.",
-            "Delete b.",
-        ),
-        ("/them", ""),
-        ("/review the parser, and never touch main", "/review the parser, and never touch main"),
-        ("What does <command-name> mean?", "What does <command-name> mean?"),
-        ("Never use <b>bold</b>.", "Never use <b>bold</b>."),
-    ],
-)
-def test_only_what_the_user_said_counts(text: str, words: str) -> None:
-    assert typed_text(text) == words
-
-
-def test_a_message_full_of_open_tags_takes_no_time() -> None:
-    started = time.thread_time()
-    assert typed_text("<command-name>" * 2_000 + "</") == "<command-name>" * 2_000 + "</"
-    assert time.thread_time() - started < 5
 
 
 def excerpt(text: str, query: str, room: int = 80, lead: int = 30) -> str:

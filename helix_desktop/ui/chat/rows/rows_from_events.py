@@ -67,6 +67,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.file_history.changes import RevertDirections
 from helix_desktop.domain.messages import StopReason, TurnOutcome
 from helix_desktop.domain.slash_command import SLASH
+from helix_desktop.domain.typed_text import program_texts, typed_text
 from helix_desktop.ui.chat.actions import ControlTurn, OpenChanges, OpenVersion, RowKey
 from helix_desktop.ui.chat.rows.row_texts import context_note
 from helix_desktop.ui.chat.rows.row_types import (
@@ -279,8 +280,17 @@ def _message_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcri
     notes = (AttachmentNote(each, is_outdated(each.digest, seq, transcript)) for each in event.attachments)
     is_editable = not transcript.parent
     return UserRow(
-        RowKey(recorded.seq), event.text, tuple(notes), event.steered, prompt, is_editable=is_editable
+        RowKey(recorded.seq), _shown_text(event), tuple(notes), event.steered, prompt, is_editable=is_editable
     )
+
+
+def _shown_text(event: UserSpoke) -> str:
+    """Return a message as the chat shows it, with a line for what a program put in and the cache holds."""
+    programs = program_texts(event.text)
+    if event.short is None or not programs:
+        return event.text
+    lines = "\n".join(program.line for program in programs)
+    return "\n\n".join(filter(None, (typed_text(event.text), lines)))
 
 
 class TurnEnds:
