@@ -49,7 +49,6 @@ _SHORT_RESULT = 100  # characters
 _RESULT = " → "
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
 _KILO = 1024
-_CHARS_PER_TOKEN = 4  # of a line about a task
 _REMEMBERED_TARGETS = 2_048  # of calls: made when the answer comes, for its names, and again for its note
 _RESULT_END = re.compile(r"[→;“”]|, ")  # what separates a result from the next call, and what quotes it
 _PLAIN_QUOTES = str.maketrans({"“": '"', "”": '"'})
@@ -147,7 +146,7 @@ def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> 
         if left <= -user_tokens // 2:
             break
         tasks = _task_lines(item.event.text)
-        left -= sum(map(len, tasks)) // _CHARS_PER_TOKEN
+        left -= int(len("".join(tasks)) / _CHARS_PER_TOKEN)
         if tasks:
             lines[item.seq] = "\n".join(tasks)
         text = typed_text(item.event.text)

@@ -152,7 +152,7 @@ _COMMAND = re.compile(
     re.IGNORECASE,
 )
 """How a user says how things are to be done: by a command, not by what `never` happens or is not there."""
-_WORD = re.compile(r"[^\W_][\w'’.-]*")
+_WORD = re.compile(r"[^\W_](?:[\w'’.-]*\w)?")
 _BARE_REPLIES = frozenset({
     "yes", "yep", "yeah", "no", "nope", "ok", "okay", "sure", "please", "thanks", "thank", "you", "go", "on",
     "ahead", "continue", "proceed", "do", "it", "that", "this", "now", "so", "right", "good", "great", "fine",
