@@ -53,7 +53,7 @@ def test_no_mixture_makes_a_programs_words_the_users(messages: list[list[str]]) 
     assert all(piece in quoted for piece in typed)
     assert "PROGRAM9" not in quoted
 
-    facts = {fact for item in items for _, fact, _ in facts_in_request(item.event.text)}  # type: ignore[union-attr]
+    facts = {fact for item in items for _, fact, _ in facts_in_request(item.event.text)}
     assert not [fact for fact in facts if "7777" in fact or "PROGRAM9" in fact]
 
     by_user = HistoryExtract()
