@@ -18,7 +18,6 @@ from helix_desktop.context.summaries.artifact_ledger import (
     error_line,
 )
 from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.message_facts import is_bare_reply
 from helix_desktop.context.summaries.sections import name_sections
 from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
@@ -471,7 +470,7 @@ def summary_input(
         else _SUFFICIENT_CHARS,
         frozenset(ledger.files),
         frozenset(run.command for run in ledger.commands.values()),
-        {seq: text for seq, text in user_texts.items() if not is_bare_reply(text)},
+        {seq: text for seq, text in user_texts.items() if text.strip()},
     )
 
 

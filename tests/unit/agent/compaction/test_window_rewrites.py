@@ -20,6 +20,7 @@ from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.summary_task import fallback_rate
 from helix_desktop.context.window.window import UNSHOWN_NOTE
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContextWindowExceeded,
     HelixError,
@@ -650,15 +651,21 @@ async def test_images_that_the_user_brought_back_leave_after_others() -> None:
     assert session.transcript.window.swept == {other}
 
 
-async def test_a_message_that_can_never_fit() -> None:
-    """A single item that is larger than the window is named in one clear message; nothing is sent."""
-    rig = rig_of()
+async def test_a_message_that_fits_no_request_is_cut_by_itself() -> None:
+    """Its beginning and end are sent; all of it is stored under the SHA-256 that stands between them."""
+    rig = rig_of(text_reply("Done."))
     await rig.begin()
-    ended = await rig.conversation.run("enormous " * 2_500)
-    assert ended.how == "failed"
-    assert "enormous" in ended.why
-    assert rig.model.requests == []
-    assert rig.events(UserSpoke)[0].tokens == 2_500
+    text = "".join(f"enormous{number} " for number in range(5_000))
+    assert (await rig.conversation.run(text)).how == "done"
+    digest = digest_of(text.encode())
+    (request,) = rig.model.requests
+    sent = request.messages[-1].text
+    assert sent.startswith("enormous0 ")
+    assert sent.endswith("enormous4999 ")
+    assert digest[:12] in sent
+    assert len(sent) < len(text) // 4
+    assert await rig.store.get(digest) == text.encode()
+    assert rig.events(UserSpoke)[0].text == text
 
 
 async def test_off_disables_everything() -> None:
