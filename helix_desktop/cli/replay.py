@@ -37,6 +37,7 @@ from helix_desktop.replay.measure import (
 from helix_desktop.replay.recording import messages_of_log, recording_facts
 from helix_desktop.services.foreign_import import read_session
 from helix_desktop.words.numbers import format_integer
+from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, current_language, translate
 
 tr = Translator("Command line")
@@ -231,8 +232,10 @@ def load_policy(name_or_path: str) -> ContextPolicy:
 
     Raises InvalidInput.
     """
-    if name_or_path.lower() in PROFILES:
-        return PROFILES[name_or_path.lower()]
+    typed = name_or_path.lower()
+    for name, policy in PROFILES.items():
+        if typed in (name, profile_name(name).lower()):
+            return policy
     fix = text("Use one of {profiles}, or the path of a TOML file.", profiles=tuple(PROFILES))
     try:
         return policy_from(tomllib.loads(Path(name_or_path).read_text(encoding="utf-8")))

@@ -174,9 +174,7 @@ def _share(low: float, high: float, label: str = "", hint: str = "") -> PolicyFi
 
 _COUNT, _SCALED = PolicyField(), PolicyField(is_scaled=True)
 FIELDS: Mapping[str, PolicyField] = {
-    "manage_at_most": PolicyField(
-        _text("Manage at most"), _text("tokens"),
-        _text("Of the model's context window. 0: all of it.")),
+    "manage_at_most": _COUNT,
     "intake_above": PolicyField(
         _text("Large outputs over"), _text("tokens"),
         _text("The agent gets a part of them, and can recall the rest.")),

@@ -10,12 +10,21 @@ tr = Translator("Settings: Policy")
 
 def profile_name(profile: str) -> str:
     names = {
-        "lean": tr("Lean", "policy profile"),
+        "lean": tr("Spend least", "policy profile"),
         "balanced": tr("Balanced", "policy profile"),
-        "classic": tr("Classic", "policy profile"),
+        "classic": tr("Keep most", "policy profile"),
         "plain": tr("Plain", "policy profile"),
     }
     return names.get(profile) or tr("Off", "policy profile")
+
+
+def profile_keeps(profile: str) -> str:
+    """Return what stays in the context under a profile to choose, as the end of a sentence."""
+    return {
+        "lean": tr("keeps the newest steps"),
+        "balanced": tr("keeps this turn and the one before, while they fit"),
+        "classic": tr("keeps the newest 20 steps, and older turns until 85 %"),
+    }[profile]
 
 
 def policy_name(policy: ContextPolicy) -> str:

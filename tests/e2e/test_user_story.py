@@ -216,10 +216,10 @@ def change_the_policy(user: DesktopUser) -> None:
     user.click("push button", "What it would do to this session")
     user.see("chart", "Policy in use: at most")
     user.click("push button", "Apply to this session")
-    user.see("label", "This session: Lean. Workspace: Balanced.")
+    user.see("label", "This session: Spend least. Workspace: Balanced.")
     user.keys("Escape")
     user.see_no("dialog")
-    user.see("list item", "Context policy for this session: Lean")
+    user.see("list item", "Context policy for this session: Spend least")
 
 
 def exclude_a_row(user: DesktopUser) -> None:

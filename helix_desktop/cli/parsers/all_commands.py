@@ -30,7 +30,6 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 Arguments: TypeAlias = "argparse._ActionsContainer"
 """A command, or a group of its options that exclude each other."""
 
-_PROFILES = ("balanced", "lean", "classic", "plain", "off")
 _KEY_VARIABLES = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", "GEMINI_API_KEY"),
     *("GROQ_API_KEY", "MISTRAL_API_KEY", "TOGETHER_API_KEY", "XAI_API_KEY"),
@@ -96,7 +95,7 @@ def add_policy(command: argparse.ArgumentParser) -> None:
         command,
         "--policy",
         "NAME",
-        tr("TOML file, or one of the profiles {profiles}", profiles=_PROFILES),
+        tr("TOML file, or a profile: balanced, lean (Spend least), classic (Keep most), plain, off"),
         types.non_empty_text,
         default="balanced",
     )

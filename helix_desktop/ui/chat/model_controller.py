@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.session_notices import follow_notice
 from helix_desktop.ui.design.buttons import popup_above
 from helix_desktop.ui.kit.commands import EntryMenu
+from helix_desktop.ui.kit.context_menu import context_choice_text, context_menu
 from helix_desktop.ui.kit.intents import (
     WORKSPACE_DEFAULT,
     AddProvider,
@@ -149,8 +150,21 @@ class ModelController(QObject):
         menu.addMenu(self._effort_menu(menu))
         menu.addMenu(self._roles_menu(menu))
         menu.addSeparator()
+        self._add_context(menu)
+        menu.addSeparator()
         menu.add("page:add_provider", tr("Add provider…"), AddProvider())
         popup_above(menu, self._composer.model_button)
+
+    def _add_context(self, menu: EntryMenu) -> None:
+        """Add how much of the context stays, in the workspace unless the session has its own policy."""
+        session = self._session
+        model_window = session.conversation.model.window
+        own_policy = session.transcript.session_policy
+        if own_policy is None:
+            menu.addMenu(context_menu(menu, session.workspace.policy, model_window))
+            return
+        words = tr("Context: {choice}, this session", choice=context_choice_text(own_policy, model_window))
+        menu.add("page:policy", words, OpenSettings("policy"))
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
         settings, record = self._services.settings, self._services.registry.get(self._session.workspace_id)

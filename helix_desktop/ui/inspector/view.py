@@ -61,7 +61,7 @@ from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, Show
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.managed_window import explain_managed_window, managed_window_text
 from helix_desktop.words.next_compaction import explain_rows
-from helix_desktop.words.numbers import format_tokens, format_whole_percent
+from helix_desktop.words.numbers import format_tokens, format_whole_percent, format_window
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import Translator, translate
 
@@ -76,7 +76,7 @@ _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows
 def _window_text(gauge: UsageGauge) -> str:
     """Return what stands behind the used tokens: the window they are of."""
     if not gauge.is_managed_in_part:
-        return tr("of {size} tokens", size=format_tokens(gauge.window))
+        return tr("of {size} tokens", size=format_window(gauge.window))
     return tr("tokens · {window}", window=managed_window_text(gauge.window, gauge.model_window))
 
 

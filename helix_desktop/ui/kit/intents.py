@@ -198,6 +198,10 @@ class ImportArchive(Intent, frozen=True):  # an exported workspace, after a ques
 class ImportSessions(Intent, frozen=True): ...  # of other agents, into the workspace on screen
 class OpenSettings(Intent, frozen=True):  # no name: the page that was shown last
     page: str = ""
+class ChooseProfile(Intent, frozen=True):  # of the context policy, for the workspace on screen
+    name: str
+class ManageAtMost(Intent, frozen=True):  # tokens of the model's window, in the workspace on screen; 0: all
+    tokens: int
 class ShowServer(Intent, frozen=True):  # an MCP server in the settings: its tools, or the secret it lacks
     name: str
     lacks_secret: bool = False

@@ -10,6 +10,7 @@ from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QLineEdit, QScrollArea, QWidget
 
+from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
@@ -21,8 +22,10 @@ from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Pen
 from helix_desktop.ui.kit.commands import action_shortcut
+from helix_desktop.ui.kit.context_menu import PROFILES_TO_CHOOSE, context_choice_text, context_menu
 from helix_desktop.ui.kit.intents import perform
 from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.policies import profile_keeps
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Welcome")
@@ -275,10 +278,33 @@ class NoSessionPage(_CenteredPage):
         hint = label(tr("New session, from anywhere in the window"), "faint", wrap=True)
         self._hint = pane(row(self._keys, hint, gap=7, stretch=1))
         buttons, tile = row(button, import_button, None), IconTile("message-square")
-        body = column(row(tile, None), 6, self._title, self._words, 8, buttons, 4, self._hint, gap=6)
+        self._policy = ContextPolicy()
+        self._model_window = REFERENCE_WINDOW
+        self.context_button = PushButton("", "link", "chevron-down", name="context_choice")
+        self.context_button.clicked.connect(self._offer_context)
+        self._keeps = label("", "faint", wrap=True)
+        body = column(
+            *(row(tile, None), 6, self._title, self._words, 8, buttons, 4, self._hint),
+            *(12, row(self.context_button, None), self._keeps),
+            gap=6,
+        )
         self.lay_out(body, _NARROW_PX)
         new_session.changed.connect(self._show_keys)
         self._show_keys()
+
+    def show_context(self, policy: ContextPolicy, model_window: int) -> None:
+        """Offer how much of the context stays in this workspace, and say what the chosen profile keeps."""
+        self._policy = policy
+        self._model_window = model_window
+        choice = context_choice_text(policy, model_window)
+        self.context_button.setText(tr("Context: {choice}", choice=choice))
+        is_offered = policy.enabled and policy.profile in PROFILES_TO_CHOOSE
+        keeps = profile_keeps(policy.profile) if is_offered else ""
+        self._keeps.setText(tr("Helix {keeps}.", keeps=keeps) if keeps else "")
+
+    def _offer_context(self) -> None:
+        menu = context_menu(self.context_button, self._policy, self._model_window)
+        menu.popup(self.context_button.mapToGlobal(self.context_button.rect().bottomLeft()))
 
     def _show_keys(self) -> None:
         keys = action_shortcut(self._new_session)

@@ -16,7 +16,7 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import reduce_motion
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
-from helix_desktop.ui.onboarding.pages import WelcomePage
+from helix_desktop.ui.onboarding.pages import NoSessionPage, WelcomePage
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.policy.form import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
@@ -57,12 +57,21 @@ class SettingsController(WindowPart):
         settings.follow("text_size", appearance.set_text_px)
         appearance.changed.connect(self._keep_appearance)  # it has keys and a button of its own
         window.places.welcome.when_built(self._follow_welcome)
+        window.places.empty.when_built(self._follow_empty)
         window.activated.connect(self._follow_other_window)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         titles = SettingsView.page_titles().items()
         places = ((f"settings:{page}", title, partial(self.open_page, page)) for page, title in titles)
         window.help_windows.command_list.offer(tr("Settings"), places)
+
+    def _follow_empty(self, page: NoSessionPage) -> None:
+        def show() -> None:
+            workspace = self._session.opened
+            if workspace is not None:
+                page.show_context(workspace.policy, workspace.model.info.window)
+
+        self._policy_files.changed.connect(show)
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
         start, found_servers = self._start, welcome.found_servers
@@ -145,6 +154,14 @@ class SettingsController(WindowPart):
                 await self.enter_key(provider)
             case "open_log":
                 QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
+
+    @handles(intents.ChooseProfile)
+    def choose_profile(self, name: str) -> None:
+        self._policy_files.change("profile", name)
+
+    @handles(intents.ManageAtMost)
+    def manage_at_most(self, tokens: int) -> None:
+        self._policy_files.change("manage_at_most", tokens)
 
     @handles(intents.OpenSettings)
     def open_page(self, page: SettingsPage | Literal[""]) -> None:

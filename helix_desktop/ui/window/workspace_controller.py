@@ -480,9 +480,9 @@ class WorkspaceController(WindowPart):
             self._end_opening()
             await self._session.show(workspace, None)
             name = self._services.registry.get(workspace.id).name
-            self._window.places.empty.get().show_workspace(
-                name, has_sessions=bool(await workspace.sessions())
-            )
+            page = self._window.places.empty.get()
+            page.show_workspace(name, has_sessions=bool(await workspace.sessions()))
+            page.show_context(workspace.policy, workspace.model.info.window)
             self._window.show_center_page("empty")
         else:
             with self.sidebar.opening(session_id):

@@ -13,7 +13,15 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.context.policy_numbers import FIELDS, FORM, PROFILES, ContextPolicy, conflicting_fields
+from helix_desktop.context.policy_numbers import (
+    FIELDS,
+    FORM,
+    PROFILES,
+    ContextPolicy,
+    conflicting_fields,
+    policy_fields,
+    policy_from,
+)
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import MCP_PREFIX
@@ -21,6 +29,7 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import pane, row
 from helix_desktop.ui.kit.forms import Field, Form, Group, Line, Toggle, Values, all_fields
+from helix_desktop.ui.kit.intents import OpenSettings
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.numbers import format_integer, format_percent
@@ -98,6 +107,24 @@ class PolicyFiles(QObject):
             self._session.actions.show_error(error)
         else:
             self._use(workspace, workspace.policy)
+
+    def change(self, name: str, value: object) -> None:
+        """Change a field of the policy of the workspace on screen, and save it; say what keeps it from that.
+
+        Another profile brings its own numbers, but for those that only the file has.
+        """
+        workspace = self._session.opened
+        if workspace is None or not self.reload(workspace):
+            return
+        own = {**self.of(workspace).fields(), **policy_fields(workspace.policy)}
+        if name == "profile":
+            own = {key: own[key] for key in own if key in FILE_FIELDS}
+        try:
+            self.save(workspace, policy_from({**own, name: value}))
+        except ValueError:
+            self._session.perform(OpenSettings("policy"))  # numbers of the file don't fit: shown there
+        except HelixError as error:
+            self._session.actions.show_error(error)
 
     def reload(self, workspace: OpenWorkspace) -> bool:
         """Use the policy in the file if it was edited; False when it has an error: the running one stays."""
