@@ -103,7 +103,10 @@ class Conversation:
         self._spend_approvals = SpendApprovals(session, self.budget, services.is_unattended)
         is_unattended = is_subagent or services.is_unattended
         self._compaction = compaction = ContextCompaction(
-            session, self._spend_approvals, lambda: not is_unattended and services.is_trusted()
+            session,
+            self._spend_approvals,
+            lambda: not is_unattended and services.is_trusted(),
+            is_subagent=is_subagent,
         )
         self.handovers, self.observations = compaction.handovers, compaction.observations
         self.checkpoints, self.summary_wait = compaction.checkpoints, compaction.summary_wait

@@ -198,10 +198,22 @@ class CallMeter:
         return spent
 
 
+MayRetry = Callable[[RetryScheduled], bool]
+"""Returns True if a call may be made again as scheduled, False to give up."""
+
+
+def few_attempts(retry: RetryScheduled) -> bool:
+    """Let a call be made again a few times, after short waits."""
+    return retry.attempt <= _MAX_ATTEMPTS and retry.wait_s <= _MAX_WAIT_S
+
+
 async def stream_with_retry_limit(
-    model: Model, request: ModelRequest, meter: CallMeter | None = None
+    model: Model,
+    request: ModelRequest,
+    meter: CallMeter | None = None,
+    may_retry: MayRetry = few_attempts,
 ) -> AsyncGenerator[StreamItem, None]:
-    """Stream an answer that background work can do without: after a few attempts give up.
+    """Stream an answer that background work can do without: give up once `may_retry` says no.
 
     The model thinks as much as is set for such work; in a request that begins as the conversation does, as
     much as there, or the provider would not find what it has stored. Raises ModelError.
@@ -212,7 +224,7 @@ async def stream_with_retry_limit(
     meter = meter or CallMeter(model.info, 0)
     request = msgspec.structs.replace(request, report_state=meter.on_request_state)
     try:
-        async with aclosing(_stream_limited(model, request)) as items:
+        async with aclosing(_stream_limited(model, request, may_retry)) as items:
             async for item in items:
                 meter.add(item)
                 yield item
@@ -220,12 +232,12 @@ async def stream_with_retry_limit(
         meter.end_attempt()
 
 
-async def _stream_limited(model: Model, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+async def _stream_limited(
+    model: Model, request: ModelRequest, may_retry: MayRetry
+) -> AsyncGenerator[StreamItem, None]:
     async with aclosing(model.stream(request)) as items:
         async for item in items:
-            if isinstance(item, RetryScheduled) and (
-                item.attempt > _MAX_ATTEMPTS or item.wait_s > _MAX_WAIT_S
-            ):
+            if isinstance(item, RetryScheduled) and not may_retry(item):
                 raise ModelUnreachable(
                     _text("{model} couldn't answer.", model=model.info.label), verbatim(item.reason)
                 )

@@ -22,6 +22,7 @@ SubagentProfile = Literal["same", "lean", "balanced", "classic", "plain"]
 REFERENCE_WINDOW = 128_000  # tokens of the window that the numbers below were measured for
 LEAST_MANAGED = 8_000  # tokens: prompt, tools, and an answer hardly fit less
 _MIN_SCALE = 0.125  # share of the numbers that a small window has at least
+_MAX_CHECKPOINT_SHARE = 0.35  # of the window that comes as history, at most, before a checkpoint is written
 
 
 class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -133,13 +134,19 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def scaled(self, model_window: int) -> ContextPolicy:
         """Return the numbers for a model's window: batches and protection shrink below 128,000 tokens.
 
-        As they are, they would fill the window of a local model. The managed window counts.
+        As they are, they would fill the window of a local model. A checkpoint is written before the window is
+        first full, whatever its size. The managed window counts.
         """
-        scale = max(managed_window(self, model_window) / REFERENCE_WINDOW, _MIN_SCALE)
+        managed = managed_window(self, model_window)
+        most = int(managed * _MAX_CHECKPOINT_SHARE)
+        policy = self
+        if policy.checkpoint_tokens > most:
+            policy = msgspec.structs.replace(policy, checkpoint_tokens=most)
+        scale = max(managed / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
-            return self
+            return policy
         scaled = [name for name, field in FIELDS.items() if field.is_scaled and getattr(self, name)]
-        return msgspec.structs.replace(self, **{name: int(getattr(self, name) * scale) for name in scaled})
+        return msgspec.structs.replace(policy, **{name: int(getattr(self, name) * scale) for name in scaled})
 
 
 def managed_window(policy: ContextPolicy, model_window: int) -> int:

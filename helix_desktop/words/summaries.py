@@ -216,8 +216,8 @@ def fallback_advice(rate: FallbackRate) -> str:
 def explain_fallback(rate: FallbackRate) -> str:
     """Return what was sent in place of what a model failed at, and why the newest one failed."""
     what = tr(
-        "Counted in this workspace. A simpler summary is written in parts, by another model or without one, "
-        "or leaves some messages out. The agent can recall all of a large output."
+        "Counted in this workspace. A simpler summary is made without a model, or leaves some messages out. "
+        "The agent can recall all of a large output."
     )
     reason = join_sentences(tr("Latest reason:"), rate.newest_reason) if rate.newest_reason else ""
     return "\n".join(filter(None, (what, translate(reason))))

@@ -57,6 +57,10 @@ SWEEPING = msgspec.structs.replace(
 """Outputs go as early as they may."""
 
 
+WITHOUT_CHECKPOINTS = msgspec.structs.replace(PROFILES["balanced"], checkpoint_tokens=0)
+"""The default but for checkpoints, which would be due all the time in the small window of the script."""
+
+
 class SteppedClock:
     """Milliseconds that only a test moves on."""
 
@@ -262,7 +266,7 @@ class AgentRig(ConversationRig):
         self.is_trusted, self.wants_titles = True, False
         self._approver = approver
         self.configured_models = ConfiguredByLabel()
-        self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
+        self.workspace = self.create_workspace(self.store, policy or WITHOUT_CHECKPOINTS)
 
     def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
         """Create another workspace on the same model and tools, as after a restart."""

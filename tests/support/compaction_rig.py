@@ -23,6 +23,7 @@ NO_SWEEP = msgspec.structs.replace(
     protect_tokens=10**6,
     preview_above=0.8,
     observe_at=0.0,
+    checkpoint_tokens=0,
 )
 MANUAL_ONLY = msgspec.structs.replace(NO_SWEEP, handover_least_messages=10_000)
 
@@ -58,7 +59,12 @@ async def ready_conversation(script: Script | None = None, summary: Script | Non
 
 # Outputs stay in the window and nothing is folded, so that only observations free space.
 OBSERVE_ONLY = msgspec.structs.replace(
-    PROFILES["balanced"], protect_steps=1_000, protect_tokens=10**6, preview_above=0.8, fold_after_steps=0
+    PROFILES["balanced"],
+    protect_steps=1_000,
+    protect_tokens=10**6,
+    preview_above=0.8,
+    fold_after_steps=0,
+    checkpoint_tokens=0,
 )
 PLACE_AT_ONCE = msgspec.structs.replace(OBSERVE_ONLY, observe_place_at=OBSERVE_ONLY.observe_at)
 PLACE_LATE = msgspec.structs.replace(OBSERVE_ONLY, observe_place_at=0.8)

@@ -155,7 +155,7 @@ def tool_result_texts(request: ModelRequest) -> list[str]:
 _PATH = "/".join(["src", *(f"a-part-of-the-work-that-says-enough-of-it-{number}" for number in range(9))])
 SUMMARY = "\n".join(
     [f"## {title}\n- A fact about {title.lower()} [e4]" for title in TITLES]
-    + [f"- What was asked for is in {_PATH}/{number}.py [e3]" for number in range(4)]
+    + [f"- What was asked for is in {_PATH}/{number}.py [e3, e5]" for number in range(4)]
 )
 """Long enough, and with the user's own message among its sources, so that it may stand for a long history."""
 OBSERVATIONS = "- (1) The user wants it built; never touch main [e3]\n- (2) src/app.py was read [e4, e5]"

@@ -12,12 +12,12 @@ from helix_desktop.agent.ports import Approver, Model
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.agent.subagents import delegate_spec
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
+from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.tool import parse_description
-from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools
+from tests.support.agent_rig import WITHOUT_CHECKPOINTS, AgentRig, GatedStore, ScriptedTools
 from tests.support.message_linter import lint
 from tests.support.scripted_model import (
     Script,
@@ -67,7 +67,7 @@ class SubagentRig(AgentRig):
         self.scripts = scripts
         super().__init__(ScriptedModel(self.next_play), policy, store, approver)
         self.tools = self.delegating_tools = DelegatingTools()
-        self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
+        self.workspace = self.create_workspace(self.store, policy or WITHOUT_CHECKPOINTS)
 
     def next_play(self, request: ModelRequest) -> ScriptedReply:
         script = self.scripts.get(first_user_text(request))
@@ -99,7 +99,7 @@ class SubagentRig(AgentRig):
         await super().assert_consistent()
         is_left_unsound = self.is_left_unsound
         for child in await self.subagent_sessions():
-            workspace = self.create_workspace(self.store, PROFILES["balanced"])
+            workspace = self.create_workspace(self.store, WITHOUT_CHECKPOINTS)
             before = await self.stored_log(child)
             conversation = await workspace.open_session(child)
             assert conversation.session.log == before, "there was nothing to mend"
@@ -117,7 +117,7 @@ class DelegateToolRig(SubagentRig):
     def __init__(self, scripts: dict[str, Script], policy: ContextPolicy | None = None) -> None:
         super().__init__(scripts, policy)
         self.tools = ScriptedTools()
-        self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
+        self.workspace = self.create_workspace(self.store, policy or WITHOUT_CHECKPOINTS)
 
 
 def first_user_text(request: ModelRequest) -> str:

@@ -46,8 +46,8 @@ class OverflowSteps:
     """The steps run when a request would not fit, or when the provider rejected it as too large.
 
     A message that fits no request is cut by itself, before others leave in its place. Then what the newest
-    call was given leaves if that frees most: it was carried out. What the newest step
-    read leaves after everything older but before messages do; its last output stays until no summary came.
+    call was given leaves if that frees most: it was carried out. What the newest step read leaves after
+    everything older, its last output after the summary that is made without a model.
     """
 
     def __init__(self, session: Session, rewriter: WindowRewriter, writer: HandoverWriter) -> None:
@@ -75,16 +75,16 @@ class OverflowSteps:
     async def finish(self, limit: int, floor: int, why_no_model: OptionalText) -> bool:
         """Free it when no summary came, for that reason. Return True if the request fits now.
 
-        Messages that have to be left out are those down to `floor` tokens: so it is not done at each step.
+        What the newest step read leaves last: the model has not seen it yet. Messages that have to be left
+        out are those down to `floor` tokens: so it is not done at each step.
         """
-        if await self._run(limit, lambda tokens: self._rewriter.sweep_oldest(tokens, 0)):
-            return True
         gauge = self._rewriter.gauge()
         range_ = compaction_due.handover_now(self._session.transcript, self._session.policy, gauge)
         if range_ is not None:
             await self._writer.run(FULL_WINDOW, range_, ask_model=False, why_no_model=why_no_model)
         return await self._run(
             limit,
+            lambda tokens: self._rewriter.sweep_oldest(tokens, 0),
             lambda _: self._rewriter.truncate(self._used_tokens - floor, why_no_model),
             lambda tokens: self._rewriter.sweep_images(tokens, newest=True),
         )
@@ -228,9 +228,14 @@ class ContextCompaction:
         session: Session,
         approvals: SpendApprovals | None = None,
         may_write_checkpoints: Callable[[], bool] = lambda: True,
+        is_subagent: bool = False,
     ) -> None:
-        """With `approvals`, background work keeps to the budget, and asks first where the policy says so."""
+        """With `approvals`, background work keeps to the budget, and asks first where the policy says so.
+
+        The session of a subagent ends with its turn: no summary is written again there.
+        """
         self._session = session
+        self._is_subagent = is_subagent
         self.rewriter = WindowRewriter(session)
         self.early_rewrites = EarlyRewrites(session, self.rewriter)
         self.checkpoints = Checkpoints(
@@ -346,11 +351,16 @@ class ContextCompaction:
         return first
 
     def after_turn(self) -> None:
-        """Start the work due at the end of a turn: a handover, or else observations; on hold nothing."""
+        """Start the work due at the end of a turn: a handover, or else observations; on hold nothing.
+
+        A handover made without a model is written again by one that answered in the turn.
+        """
         if self._session.transcript.on_hold:
             return
         if not self.observations.are_pending:  # they may make room enough with the next request
             self._start_due_handover(refresh=True)
+        if not self._is_subagent:
+            self.handovers.start_replacement()
         if not self.handovers.is_busy and not self.checkpoints.is_running:
             self.observations.start_due()
         self.checkpoints.start_due()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple, TypeAlias
 
@@ -11,7 +11,7 @@ import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approve_any
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryResult
+from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryReader, SummaryResult
 from helix_desktop.agent.session import CompactionProgress, Phase, Session
 from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
@@ -35,7 +35,6 @@ from helix_desktop.context.summaries.handover import (
     handover_parts,
     newest_checkpoint,
     newest_turn_words,
-    parse_handover,
     previous_handover,
     render_handover,
     section_text,
@@ -52,16 +51,21 @@ from helix_desktop.context.summaries.handover_revision import (
 )
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, legal_ranges
+from helix_desktop.context.summaries.summary_acceptance import (
+    SummaryInput,
+    accept_sections,
+    find_doubt,
+    summary_input,
+)
 from helix_desktop.context.summaries.summary_task import (
     FOLLOWING_MESSAGES,
     SummaryTask,
-    accept_sections,
     brief_lines,
     handover_task,
     short_lines,
-    summary_input,
     transcript_lines,
 )
+from helix_desktop.context.summaries.written_sections import parse_handover
 from helix_desktop.context.window.used_tokens import (
     ON_REQUEST,
     CompactionTrigger,
@@ -81,6 +85,7 @@ from helix_desktop.domain.events.summary import (
     SUMMARY_TEXT_VERSION,
     Bullet,
     FailedPreparation,
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     Section,
@@ -358,7 +363,8 @@ class HandoverSource(msgspec.Struct, frozen=True):
         fresh = uncovered_messages(transcript, range_.upto, range_.kept_seq)
         previous, checkpoint = previous_handover(transcript), 0
         newest = newest_checkpoint(transcript) if is_update else None
-        if newest is not None:
+        is_later = newest is not None and newest[1].upto > range_.upto
+        if newest is not None and not (rerun_seq and is_later):  # a later one began with what is replaced
             checkpoint, previous = newest
             since = messages.between(previous.upto, range_.upto)
             fresh = [item for item in since if item.seq != range_.kept_seq]
@@ -393,10 +399,9 @@ class HandoverSource(msgspec.Struct, frozen=True):
         following = brief_lines(self.following[-FOLLOWING_MESSAGES:])
         return handover_task(prompt, lines, self.previous, focus, self.quoted_from, following)
 
-    def acceptance(self, task: SummaryTask) -> Callable[[str], Sections]:
-        """Return what parses a text, and raises CompactionRefused for a useless one. Slow as `task`."""
-        source = summary_input(task.lines, self.covered)
-        return lambda text: accept_sections(self.parse(text), source, text)
+    def reader(self, task: SummaryTask) -> HandoverReader:
+        """Return what reads the answers to the task. Slow as `task`."""
+        return HandoverReader(self, summary_input(task, self.covered))
 
     def parse(self, text: str) -> Sections:
         """Return the sections of a model's text, without sources that it can't have.
@@ -409,6 +414,31 @@ class HandoverSource(msgspec.Struct, frozen=True):
             msgspec.structs.replace(section, bullets=tuple(_supported(section.bullets, citable)))
             for section in parse_handover(text, frozenset(item.seq for item in citable))
         )
+
+
+def _draft_of(
+    result: SummaryResult[Sections], source: HandoverSource, rejection: SummaryRefused
+) -> SummaryResult[Sections] | None:
+    """Return a refused text as a draft that the user judges; None if it can't be read."""
+    try:
+        sections = source.parse(rejection.text)
+    except CompactionRefused:
+        return None
+    fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
+    return msgspec.structs.replace(
+        result, value=sections, fallback_reason=fallback, rejection=None, doubt=rejection.why
+    )
+
+
+class HandoverReader(SummaryReader[Sections]):
+    """Reads the texts of models that write a handover from `source`; `read` is what they read of it."""
+
+    def __init__(self, source: HandoverSource, read: SummaryInput) -> None:
+        super().__init__(lambda text: accept_sections(source.parse(text), read, text))
+        self._former = source.previous
+
+    def doubt(self, text: str, value: Sections) -> OptionalText:
+        return find_doubt(text, value, self._former)
 
 
 def _supported(bullets: Sequence[Bullet], citable: Sequence[LogItem]) -> Iterator[Bullet]:
@@ -531,6 +561,52 @@ class HandoverWriter:
             self.is_running, self._approve = False, approve_any
             self._publish_phase("idle")
 
+    async def replace(self, seq: int, approve: ApproveSpending) -> bool:
+        """Have a model write the active handover `seq` again. Return True if it was recorded.
+
+        Where no model can, the failure is recorded, and the handover stays. Raises CompactionRefused if
+        another one is active.
+        """
+        transcript = self._session.transcript
+        handover = active_handover(transcript, seq)
+        if self.is_running or self.is_drafting:
+            return False
+        _, range_ = without_active(transcript, seq)
+        trigger = CompactionTrigger(handover.trigger, limit=handover.threshold)
+        self.is_running = True
+        self._summarizer.spent = Spending()
+        self._approve = approve
+        try:
+            event, _ = await self._write(trigger, range_, rerun_seq=seq, needs_model=True)
+            await self._record(event)
+            return True
+        except CompactionRefused as error:
+            await self._record_failed_replacement(seq, range_, error)
+            return False
+        except SpendNotApproved:
+            return False
+        finally:
+            self.is_running = False
+            self._approve = approve_any
+            self._publish_phase("idle")
+
+    async def _record_failed_replacement(
+        self, seq: int, range_: HandoverRange, error: CompactionRefused
+    ) -> None:
+        failure = self._summarizer.failure(HandoverFailed, error, range_.upto)
+        failed = FailedPreparation(
+            "handover",
+            failure.why or failure.what,
+            upto=failure.upto,
+            read=failure.read,
+            refused=failure.refused,
+            replaces=seq,
+        )
+        spent = self._summarizer.spent
+        await self._session.record(
+            HandoverDiscarded(spent.tokens, spent.cost, spent.estimated, spent.unpriced, failed=failed)
+        )
+
     async def draft(
         self, focus: str = "", upto: int = 0, scope: HandoverScope = OLDER_MESSAGES
     ) -> HandoverDraft:
@@ -626,7 +702,8 @@ class HandoverWriter:
         Raises CompactionRefused if no model can, and what `approve` raises.
         """
         self._approve, self._summarizer.spent, self._summarizer.approved = approve, Spending(), None
-        event, _ = await self._write(ON_REQUEST, HandoverRange(upto, 0, 0, 0), is_checkpoint=True)
+        range_ = HandoverRange(upto, 0, 0, 0)
+        event, _ = await self._write(ON_REQUEST, range_, is_checkpoint=True, needs_model=True)
         return msgspec.structs.replace(event, index="", read=0), event.read
 
     def failed_preparation(self, upto: int, error: CompactionRefused) -> FailedPreparation:
@@ -653,9 +730,11 @@ class HandoverWriter:
         rerun_seq: int = 0,
         is_draft: bool = False,
         is_checkpoint: bool = False,
+        needs_model: bool = False,
     ) -> tuple[HandoverMade, OptionalText]:
         """Read, ask the models without holding a lock, and check what they wrote.
 
+        With `needs_model`, raises CompactionRefused if none can write it.
         The event has not what is known only on recording: its index, and the usage after it. Return also why
         a draft may say too little; one that is recorded at once may not.
         """
@@ -679,7 +758,7 @@ class HandoverWriter:
             if unchanged is not None and not is_checkpoint:
                 summary = SummaryResult(unchanged.sections, unchanged.model, unchanged.demo)
             else:
-                summary = await self._ask(source, focus, ask_model, is_last, is_draft, is_checkpoint)
+                summary = await self._ask(source, focus, ask_model, is_last, is_draft, needs_model)
             self._publish_phase("check")
             facts = await asyncio.to_thread(covered_facts, source.covered)
             policy = session.policy
@@ -734,9 +813,9 @@ class HandoverWriter:
         ask_model: bool,
         is_last: bool,
         is_draft: bool,
-        is_checkpoint: bool,
+        needs_model: bool,
     ) -> SummaryResult[Sections]:
-        """Call the models; if none can, use ledger and extracts, but not for a checkpoint.
+        """Call the models; if none can, use ledger and extracts, unless it `needs_model`.
 
         Raises SummaryRefused if what they wrote says too little, except on the last try. A draft is returned
         with that doubt: the user can judge it.
@@ -746,26 +825,22 @@ class HandoverWriter:
             task = await asyncio.to_thread(source.task, session.prompts["handover"], focus)
             result = await self._summarizer.summarize(
                 task,
-                await asyncio.to_thread(source.acceptance, task),
+                await asyncio.to_thread(source.reader, task),
                 lambda text: self._publish_phase("summarize", text),
                 self._approve,
             )
             rejection = result.rejection
             if result.value is not None:
                 return result
-            if is_checkpoint:
-                why = rejection.why if rejection else verbatim(result.fallback_reason)
-                raise CompactionRefused(_text("No summary was written."), why)
-            if rejection is not None and is_draft:
-                fallback = _text("{model} wrote it.", model=result.model) if result.calls > 1 else ""
-                return msgspec.structs.replace(
-                    result,
-                    value=source.parse(rejection.text),
-                    fallback_reason=fallback,
-                    rejection=None,
-                    doubt=rejection.why,
+            if needs_model:
+                raise rejection or CompactionRefused(
+                    _text("No summary was written."), verbatim(result.fallback_reason)
                 )
-            if rejection is not None and not is_last:
+            if rejection is not None and is_draft:
+                draft = _draft_of(result, source, rejection)
+                if draft is not None:
+                    return draft
+            elif rejection is not None and not is_last:
                 raise rejection
         reverts = session.transcript.reverted_files.by_path
         sections = await asyncio.to_thread(extractive_handover, source.fresh, source.previous, reverts)

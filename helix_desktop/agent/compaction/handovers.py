@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import msgspec
 
-from helix_desktop.agent.budget import SpendApprovals
+from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
 from helix_desktop.agent.compaction.handover_writer import (
     OLDER_MESSAGES,
     HandoverDraft,
@@ -31,7 +31,7 @@ from helix_desktop.context.summaries.handover_revision import original_of, revis
 from helix_desktop.context.summaries.legal_ranges import HandoverRange
 from helix_desktop.context.window.used_tokens import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
-from helix_desktop.domain.cost import SpendReply, spending_of
+from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -138,6 +138,7 @@ class Handovers(BackgroundJob):
         self.revisions = HandoverRevisions(session, self.writer)
         self._saved_draft = _newest_draft(session.log)
         self._is_due = False  # True while what is written started at the threshold
+        self._is_replacing = False  # True while one that no model wrote is written again
         session.on(EventRecorded | RequestChanged, self._cancel_needless)
 
     def _cancel_needless(self, update: EventRecorded | RequestChanged) -> None:
@@ -175,6 +176,44 @@ class Handovers(BackgroundJob):
         if range_ is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
             self._start_job(lambda: self._run_due(range_))
 
+    def start_replacement(self) -> None:
+        """Have a model write the handover in use again, if it was made without one and that is due now."""
+        transcript = self._session.transcript
+        policy = self._session.policy
+        seq = compaction_due.handover_to_replace(transcript, policy, self._rewriter.gauge())
+        if seq and not self.is_busy and not self.is_blocked(seq, 0, refresh=False):
+            self._is_replacing = True
+            self._start_job(lambda: self._replace(seq))
+
+    async def _replace(self, seq: int) -> bool:
+        try:
+            return await self.writer.replace(seq, self._approve_replacement)
+        finally:
+            self._is_replacing = False
+
+    def _start_for_now(self, work: Callable[[], Awaitable[bool]]) -> None:
+        """Run the work unless some runs; one that only writes a handover again makes way."""
+        replacing = self._task
+        if not self._is_replacing or replacing is None:
+            self._start_job(work)
+            return
+
+        async def run_after() -> bool:
+            await asyncio.wait([replacing])
+            return await work()
+
+        self._is_replacing = False
+        self.cancel()
+        self._task = None
+        self._start_job(run_after)
+
+    def _approve_replacement(self, estimate: CostEstimate) -> None:
+        """Keep to the budget. No one is asked: one over the limit of the policy is not written."""
+        limit = self._session.policy.ask_above
+        if limit and estimate.tokens > limit and not estimate.demo:
+            raise SpendNotApproved
+        self.require_approval(estimate)
+
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Have a model write the handover that a full context needs, and wait for it.
 
@@ -182,7 +221,8 @@ class Handovers(BackgroundJob):
         one is started, whatever the time since the last: the request can't be sent without it.
         """
         before = self._session.transcript.last_seq
-        if not self.is_running and (reason := self._start_for_room()) is not None:
+        must_start = not self.is_running or self._is_replacing
+        if must_start and (reason := self._start_for_room()) is not None:
             return reason
         return await wait.wait_for(self) or self._why_none_since(before)
 
@@ -197,7 +237,7 @@ class Handovers(BackgroundJob):
         current = transcript.window.handover
         if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
             return text("Its cost wasn't approved, or exceeds the budget.")
-        self._start_job(lambda: self._run_due(range_, trigger=FULL_WINDOW))
+        self._start_for_now(lambda: self._run_due(range_, trigger=FULL_WINDOW))
         return None
 
     def _why_none_since(self, seq: int) -> OptionalText:
@@ -255,7 +295,7 @@ class Handovers(BackgroundJob):
         self._session.model_choice.require()
         transcript, policy = self._session.transcript, self._session.policy
         range_ = range_on_request(transcript, policy, self._rewriter.gauge())
-        self._start_job(lambda: self.writer.run(ON_REQUEST, range_, focus))
+        self._start_for_now(lambda: self.writer.run(ON_REQUEST, range_, focus))
 
     async def write_draft(
         self, focus: str = "", upto: int = 0, scope: HandoverScope = OLDER_MESSAGES

@@ -9,7 +9,13 @@ import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, SpendNotApproved, approve_any
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.compaction.summarizer import BackgroundJob, Summarizer, SummaryResult, SummaryWait
+from helix_desktop.agent.compaction.summarizer import (
+    BackgroundJob,
+    Summarizer,
+    SummaryReader,
+    SummaryResult,
+    SummaryWait,
+)
 from helix_desktop.agent.session import ObservationProgress, Phase, Session
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import compaction_due
@@ -18,15 +24,13 @@ from helix_desktop.context.summaries.covered_facts import CHARS_PER_TOKEN, check
 from helix_desktop.context.summaries.handover import user_text_budget, whole_texts
 from helix_desktop.context.summaries.index_entry import build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.summaries.summary_names import compacted_turns
-from helix_desktop.context.summaries.summary_task import (
-    FOLLOWING_MESSAGES,
+from helix_desktop.context.summaries.summary_acceptance import (
     accept_observations,
-    brief_lines,
     reflection_input,
     summary_input,
-    transcript_lines,
 )
+from helix_desktop.context.summaries.summary_names import compacted_turns
+from helix_desktop.context.summaries.summary_task import FOLLOWING_MESSAGES, brief_lines, transcript_lines
 from helix_desktop.domain.cost import Spending, SpendReply
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused
@@ -230,18 +234,22 @@ class Observations(BackgroundJob):
     async def _summarize(self, source: ObservationSource) -> SummaryResult[tuple[Observation, ...]]:
         if source.event_range.replaces:
             task = observation.reflection_task(self._session.prompts["reflect"], source.generations)
-            expected = reflection_input(source.generations, source.items)
+            expected = await asyncio.to_thread(reflection_input, task, source.generations, source.items)
         else:
             lines = await asyncio.to_thread(transcript_lines, source.items, source.covers, source.swept)
             following = await asyncio.to_thread(brief_lines, source.following[-FOLLOWING_MESSAGES:])
             task = observation.observation_task(
                 self._session.prompts["observe"], lines, source.standing, following
             )
-            expected = await asyncio.to_thread(summary_input, lines, source.items, for_observations=True)
+            expected = await asyncio.to_thread(summary_input, task, source.items, for_observations=True)
         citable = (*source.items, *source.following)  # what came after can end a fact
+
+        def parse(text: str) -> tuple[Observation, ...]:
+            return accept_observations(observation.parse_observations(text, citable), expected, text)
+
         return await self._summarizer.summarize(
             task,
-            lambda text: accept_observations(observation.parse_observations(text, citable), expected, text),
+            SummaryReader(parse),
             lambda text: self._publish_phase("summarize", text),
             self._approve,
         )

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from helix_desktop.agent.budget import ApproveSpending, SpendApprovals, approve_any, over_budget_warning
-from helix_desktop.agent.model_roles import CallMeter, stream_with_retry_limit
+from helix_desktop.agent.model_roles import CallMeter, few_attempts, stream_with_retry_limit
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import ErrorRaised, Session, SummaryAwaited
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
@@ -34,6 +34,7 @@ from helix_desktop.domain.errors import (
     ModelError,
     SummaryRefused,
 )
+from helix_desktop.domain.events.rewrite import SummaryProblem
 from helix_desktop.domain.events.summary import HandoverFailed, ObservationsFailed
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.translatable_text import (
@@ -48,7 +49,7 @@ _text = TextContext("Agent")
 
 
 MAX_WAIT_S = 300.0
-"""How long a request waits for the summary that makes room for it."""
+"""How long a request waits for the summary that makes room for it, and a summary for a server."""
 _NOT_ENDED: OptionalText = ""
 
 
@@ -182,11 +183,24 @@ F = TypeVar("F", HandoverFailed, ObservationsFailed)
 OnPartialText = Callable[[str], None]
 """Called with the partial text of the answer so far."""
 
+_MAX_ANSWERS = 3  # that are read for one summary: why one is not used is said with the next request
 _MAX_DEPTH = 4  # how often a record is split again before giving up
 _MAX_CALLS = 40
 _MAX_CUTS = 3  # tries with the middle left out, each in half the capacity, while the server says overflow
 _MARGIN = 0.9  # share of a capacity that is filled, because characters are not tokens
 _MAX_ERROR_LENGTH = 200  # characters of an error that are kept
+
+
+class SummaryReader(Generic[T]):
+    """Reads what models write. A base; by itself it takes any text that `parse` does not refuse."""
+
+    def __init__(self, parse: Callable[[str], T]) -> None:
+        self.parse = parse
+        """Return the value of a text. Raise CompactionRefused if it is no summary."""
+
+    def doubt(self, text: str, value: T) -> OptionalText:
+        """Return why a better text is asked for, although this one can be used; empty if it is good."""
+        return ""
 
 
 class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
@@ -213,26 +227,34 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Summarizer:
+    """Has models write summaries. What the newest attempt took is known also if it failed.
+
+    `spent` is its cost, `has_text` says whether any request brought text, `approved` is the estimate once a
+    model was called.
+    """
+
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.spent = Spending()  # what the newest attempt spent, even if it failed
-        self.approved: CostEstimate | None = None  # of the newest attempt, once it calls a model
-        self.has_text = False  # whether any request of the newest attempt brought text
+        self.spent = Spending()
+        self.has_text = False
+        self.approved: CostEstimate | None = None
 
     async def summarize(
         self,
         task: SummaryTask,
-        parse: Callable[[str], T],
+        reader: SummaryReader[T],
         on_partial_text: OnPartialText,
         approve: ApproveSpending = approve_any,
     ) -> SummaryResult[T]:
         """Return the parsed summary of a task: by the first model that fits it, in parts, or truncated.
 
-        `parse` raises CompactionRefused for a useless text; `approve` gets the cost estimate before the first
-        call, and may raise. Canceling ends the running call.
+        A text that is refused is asked for again with the reason, until three have come; one that is in
+        doubt is used if no better one comes. While a server does not answer, it is tried for five minutes.
+        `approve` gets the cost estimate before the first call, and may raise. Canceling ends the running
+        call.
         """
         roles = self._session.roles
-        attempt = _Attempt(self._session, parse, on_partial_text)
+        attempt = _Attempt(self._session, reader, on_partial_text)
 
         def on_estimate(estimate: CostEstimate) -> None:
             approve(estimate)
@@ -263,21 +285,37 @@ class Summarizer:
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
         """Return the cost estimate for the first model that fits, else for the largest, in parts."""
-        attempt = _Attempt(self._session, str, lambda _: None)
+        attempt = _Attempt(self._session, SummaryReader(str), lambda _: None)
         request = await asyncio.to_thread(full_request, task)
         tokens = await attempt.count_tokens(request)
         return await attempt.estimate(task, request, tokens, self._session.roles.summary_models)
 
 
+class _DoubtfulAnswer(msgspec.Struct, Generic[T], frozen=True):
+    value: T
+    model: Model
+    outcome: TranslatableText
+
+
 class _Attempt(Generic[T]):
-    def __init__(self, session: Session, parse: Callable[[str], T], on_partial_text: OnPartialText) -> None:
-        self._session, self._parse, self._on_partial_text = session, parse, on_partial_text
-        self._calls, self.spent = 0, Spending()
-        self._problems: list[TranslatableText] = []
-        self._rejection: SummaryRefused | None = None
-        self._rejected_model, self._is_rejected_demo = "", False
+    def __init__(self, session: Session, reader: SummaryReader[T], on_partial_text: OnPartialText) -> None:
+        self._session = session
+        self._reader = reader
+        self._on_partial_text = on_partial_text
+        self._started_at_ms = session.clock()
+        self._waited_s = 0.0
+        self._calls = 0
+        self._answers = 0
         self.has_text = False
+        self.spent = Spending()
+        self._problems: list[TranslatableText] = []
+        self._doubtful: _DoubtfulAnswer[T] | None = None
+        self._rejection: SummaryRefused | None = None
+        self._rejected_model = ""
+        self._is_rejected_demo = False
         self._capacities: dict[str, int] = {}
+        self._is_followed = False  # whether another model is asked if this one does not answer
+        self._was_cut = False  # whether the newest answer ended before it was whole
 
     async def run(
         self, task: SummaryTask, models: tuple[Model, ...], on_estimate: Callable[[CostEstimate], None]
@@ -286,39 +324,81 @@ class _Attempt(Generic[T]):
         request = await asyncio.to_thread(full_request, task)
         tokens = await self.count_tokens(request)
         on_estimate(await self.estimate(task, request, tokens, models))
-        too_small: list[Model] = []
-        roles = self._session.roles
-        for model in models:
-            if not too_small and roles.is_only_long(model, roles.summary):
-                continue
-            self._capacities[model.info.label] = _input_capacity(model, self._session.transcript)
-            value = await self._ask_whole(model, request, tokens, too_small)
-            if value is not None:
-                return self._result(value, model, _text("{model} wrote it.", model=model.info.label))
         density = _size(request) / max(1, tokens)
-        too_small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
-        for model in too_small:
-            value = await self._ask_in_parts(model, task, density)
-            if value is not None:
-                return self._result(
-                    value,
-                    model,
-                    _text("{model} read it in parts.", model=model.info.label),
-                    is_deviation=True,
-                )
-        for model in too_small:
-            value = await self._ask_shortened(model, task, density)
-            if value is not None:
-                return self._result(
-                    value,
-                    model,
-                    _text("{model} read a shortened version.", model=model.info.label),
-                    is_deviation=True,
-                )
+        result = await self._ask_models(task, tokens, density, models)
+        if result is not None:
+            return result
+        if self._doubtful is not None:
+            return self._result(self._doubtful.value, self._doubtful.model, self._doubtful.outcome)
         why = join_sentences(_text("No model could write it."), *dict.fromkeys(self._problems))
         return SummaryResult(
             None, self._rejected_model, self._is_rejected_demo, self._calls, self.spent, why, self._rejection
         )
+
+    async def _ask_models(
+        self, task: SummaryTask, tokens: int, density: float, models: tuple[Model, ...]
+    ) -> SummaryResult[T] | None:
+        """Return the first good answer; None once three answers have come, or no model gave one."""
+        too_small: list[Model] = []
+        roles = self._session.roles
+        usual = [model for model in models if not roles.is_only_long(model, roles.summary)]
+        for model in models:
+            if self._has_all_answers or (model not in usual and not too_small):
+                continue
+            label = model.info.label
+            self._capacities[label] = _input_capacity(model, self._session.transcript)
+            self._is_followed = model in usual[:-1]
+            outcome = _text("{model} wrote it.", model=label)
+            value = await self._ask_whole(model, task, tokens, too_small, outcome)
+            if value is not None:
+                return self._result(value, model, outcome)
+        self._is_followed = False
+        too_small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
+        for model in too_small:
+            outcome = _text("{model} read it in parts.", model=model.info.label)
+            value = await self._ask_in_parts(model, task, density, outcome)
+            if value is not None:
+                return self._result(value, model, outcome, is_deviation=True)
+        for model in too_small:
+            outcome = _text("{model} read a shortened version.", model=model.info.label)
+            value = await self._ask_shortened(model, task, density, outcome)
+            if value is not None:
+                return self._result(value, model, outcome, is_deviation=True)
+        return None
+
+    @property
+    def _has_all_answers(self) -> bool:
+        return self._answers >= _MAX_ANSWERS
+
+    @property
+    def _can_ask_again(self) -> bool:
+        """True if the same model may answer again: the last answer is left to the model behind it, if any."""
+        return self._answers < _MAX_ANSWERS - int(self._is_followed)
+
+    def _read(self, model: Model, text: str, outcome: TranslatableText) -> T | TranslatableText:
+        """Return the value of an answer, or why another one is asked for."""
+        self._answers += 1
+        try:
+            if not text.strip():
+                raise CompactionRefused(_text("The model sent no text."))
+            value = self._reader.parse(text)
+        except CompactionRefused as error:
+            why = error.why or error.what
+            if not isinstance(error, SummaryRefused):
+                error = SummaryRefused(SummaryProblem.UNSPECIFIC, text, why)
+            self._note_error(model, error)
+            self._rejection = error
+            self._rejected_model = model.info.label
+            self._is_rejected_demo = model.info.demo
+            return why
+        doubt = self._reader.doubt(text, value)
+        if self._was_cut and not doubt:
+            doubt = _text("It ended before it was whole: write a shorter one.")
+        if not doubt:
+            return value
+        self._doubtful = _DoubtfulAnswer(value, model, outcome)
+        self._problems.append(_text("{model}: {reason}", model=model.info.label, reason=doubt))
+        return doubt
 
     async def estimate(
         self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
@@ -353,7 +433,12 @@ class _Attempt(Generic[T]):
         return sum(counts) + FRAMING_TOKENS * len(counts)
 
     async def _ask_whole(
-        self, model: Model, request: ModelRequest, tokens: int, too_small: list[Model]
+        self,
+        model: Model,
+        task: SummaryTask,
+        tokens: int,
+        too_small: list[Model],
+        outcome: TranslatableText,
     ) -> T | None:
         label = model.info.label
         if tokens > self._capacities[label]:
@@ -369,14 +454,26 @@ class _Attempt(Generic[T]):
             too_small.append(model)
             return None
         try:
-            return self._parse(await self._stream_text(model, request, tokens))
+            return await self._ask_until_good(model, task, outcome)
         except ContextWindowExceeded as error:
             self._reduce_capacity(model, tokens)
             too_small.append(model)
             self._note_error(model, error)
-        except (ModelError, CompactionRefused) as error:
+        except ModelError as error:
             self._note_error(model, error)
         return None
+
+    async def _ask_until_good(self, model: Model, task: SummaryTask, outcome: TranslatableText) -> T | None:
+        """Return a good answer to a task that fits; None if no more may be asked for. Raises ModelError."""
+        while True:
+            request = await asyncio.to_thread(full_request, task)
+            tokens = await self.count_tokens(request)
+            answer = self._read(model, await self._stream_text(model, request, tokens), outcome)
+            if not isinstance(answer, TranslatableText):
+                return answer
+            if not self._can_ask_again:
+                return None
+            task = task.corrected(answer)
 
     def _reduce_capacity(self, model: Model, tokens: int) -> None:
         """Halve the assumed capacity: the server rejected a request that should have fit."""
@@ -388,24 +485,41 @@ class _Attempt(Generic[T]):
         if len(reason) > _MAX_ERROR_LENGTH:
             reason = verbatim(reason[: _MAX_ERROR_LENGTH - 1] + "…")
         self._problems.append(_text("{model}: {reason}", model=model.info.label, reason=reason))
-        if isinstance(error, SummaryRefused):
-            self._rejection = error
-            self._rejected_model, self._is_rejected_demo = model.info.label, model.info.demo
 
-    async def _ask_in_parts(self, model: Model, task: SummaryTask, density: float) -> T | None:
+    async def _ask_in_parts(
+        self, model: Model, task: SummaryTask, density: float, outcome: TranslatableText
+    ) -> T | None:
+        """Return a good answer from the parts of a record; only their merging is asked for again."""
+        if self._has_all_answers:
+            return None
         try:
-            return self._parse(await self._split_and_merge(model, task, density, 1))
-        except (ModelError, CompactionRefused) as error:
+            texts = await self._ask_parts(model, task, density, 1)
+            while True:
+                answer = self._read(model, await self._merge(model, task, texts, density, 1), outcome)
+                if not isinstance(answer, TranslatableText):
+                    return answer
+                if not (task.merge_title and self._can_ask_again):
+                    return None
+                task = task.corrected(answer)
+        except ModelError as error:
             self._note_error(model, error)
         return None
 
     async def _split_and_merge(self, model: Model, task: SummaryTask, density: float, depth: int) -> str:
         """Summarize the parts of a task that is too large, and merge them. Raises ModelError."""
+        texts = await self._ask_parts(model, task, density, depth)
+        return await self._merge(model, task, texts, density, depth)
+
+    async def _ask_parts(self, model: Model, task: SummaryTask, density: float, depth: int) -> list[str]:
         max_chars = int(self._capacities[model.info.label] * density * _MARGIN)
         parts = await asyncio.to_thread(split_task, task, max_chars)
         if len(parts) < 2 or depth > _MAX_DEPTH:  # noqa: PLR2004 - one part is no smaller
             raise ContextWindowExceeded(_text("The parts don't fit either."))
-        texts = [await self._ask_part(model, part, density, depth) for part in parts]
+        return [await self._ask_part(model, part, density, depth) for part in parts]
+
+    async def _merge(
+        self, model: Model, task: SummaryTask, texts: list[str], density: float, depth: int
+    ) -> str:
         if not task.merge_title:
             return "\n".join(texts)
         return await self._ask_part(model, merge_task(task, texts), density, depth)
@@ -415,25 +529,33 @@ class _Attempt(Generic[T]):
         tokens = await self.count_tokens(request)
         if tokens <= self._capacities[model.info.label]:
             try:
-                return await self._stream_text(model, request, tokens)
+                return await self._stream_some_text(model, request, tokens)
             except ContextWindowExceeded:
                 self._reduce_capacity(model, tokens)
         return await self._split_and_merge(model, task, density, depth + 1)
 
-    async def _ask_shortened(self, model: Model, task: SummaryTask, density: float) -> T | None:
-        for _ in range(_MAX_CUTS):
+    async def _ask_shortened(
+        self, model: Model, task: SummaryTask, density: float, outcome: TranslatableText
+    ) -> T | None:
+        cuts = 0
+        while cuts < _MAX_CUTS and not self._has_all_answers:
             capacity = self._capacities[model.info.label]
             request_and_tokens = await self._fit_request(task, model.info.label, density)
             if request_and_tokens is None:
                 return None
             try:
-                return self._parse(await self._stream_text(model, *request_and_tokens))
+                answer = self._read(model, await self._stream_text(model, *request_and_tokens), outcome)
             except ContextWindowExceeded as error:
                 self._reduce_capacity(model, capacity)
                 self._note_error(model, error)
-            except (ModelError, CompactionRefused) as error:
+                cuts += 1
+                continue
+            except ModelError as error:
                 self._note_error(model, error)
                 return None
+            if not isinstance(answer, TranslatableText):
+                return answer
+            task = task.corrected(answer)
         return None
 
     async def _fit_request(
@@ -458,8 +580,15 @@ class _Attempt(Generic[T]):
         self._problems.append(_text("Even a shortened request exceeds {tokens} tokens.", tokens=exceeded))
         return None
 
+    async def _stream_some_text(self, model: Model, request: ModelRequest, tokens: int) -> str:
+        """Return a model's answer as `_stream_text` does. Raises ModelError also if it is empty."""
+        text = await self._stream_text(model, request, tokens)
+        if not text.strip():
+            raise InvalidModelResponse(_text("The model sent no text."))
+        return text
+
     async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:
-        """Return a model's answer to a request of `tokens` tokens. Raises ModelError."""
+        """Return a model's answer to a request of `tokens` tokens, maybe empty. Raises ModelError."""
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(_text("It took more than {count} calls.", count=_MAX_CALLS))
         self._calls += 1
@@ -467,7 +596,8 @@ class _Attempt(Generic[T]):
         meter = CallMeter(model.info, round(tokens * ratio))
         self._on_partial_text(partial_text)
         try:
-            async with aclosing(stream_with_retry_limit(model, request, meter)) as items:
+            stream = stream_with_retry_limit(model, request, meter, self._may_retry)
+            async with aclosing(stream) as items:
                 async for item in items:
                     match item:
                         case TextDelta(text=text):
@@ -476,16 +606,23 @@ class _Attempt(Generic[T]):
                         case RetryScheduled():
                             partial_text = ""
                             self._on_partial_text(partial_text)
-                        case ModelResponse(text=text):
+                        case ModelResponse(text=text, stop=stop):
                             partial_text = text
+                            self._was_cut = stop in ("length", "context")
                         case _:
                             pass
         finally:
             self.has_text = self.has_text or bool(partial_text.strip())
             self.spent += await meter.spent(self._session.counter)
-        if not partial_text.strip():
-            raise InvalidModelResponse(_text("The model sent no text."))
         return partial_text
+
+    def _may_retry(self, retry: RetryScheduled) -> bool:
+        """Let a server be tried until five minutes are over; a few times if another model can be asked."""
+        if self._is_followed and not few_attempts(retry):
+            return False
+        elapsed_s = self._session.elapsed_ms(self._started_at_ms) / 1000
+        self._waited_s += retry.wait_s
+        return max(elapsed_s + retry.wait_s, self._waited_s) <= MAX_WAIT_S
 
 
 def _choose_model(models: Sequence[Model], tokens: int, transcript: Transcript) -> Model:

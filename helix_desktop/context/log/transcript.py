@@ -140,6 +140,9 @@ class Transcript:
         self.newest_recall_seqs: dict[str, int] = {}
         self.last_compaction_at_ms = 0
         self.handover_failures = 0
+        self.was_compaction_undone = False  # since the newest handover, by the user
+        self.failed_replacements: dict[int, tuple[int, ...]] = {}
+        """Tries to have a model write a handover again, by that: their events, 0 for those without a text."""
         self.last_observation_at_ms = 0
         self.observation_failures = 0
         self.checkpoints: dict[int, HandoverPrepared] = {}  # by their events, also of messages dropped since
@@ -305,6 +308,9 @@ class Transcript:
                 self.checkpoint_failures += 1
                 self.unused_checkpoints += bool(upto)
                 self._note_failed_read("checkpoint", upto)
+            case HandoverDiscarded(failed=FailedPreparation(replaces=seq, upto=upto)) if seq:
+                read_seq = recorded.seq if upto else 0
+                self.failed_replacements[seq] = (*self.failed_replacements.get(seq, ()), read_seq)
             case HandoverFailed(upto=upto):
                 self.handover_failures += 1
                 self.last_compaction_at_ms = recorded.at
@@ -375,10 +381,12 @@ class Transcript:
             case HandoverMade(origin=origin):
                 self.handover_failures = 0
                 self._end_checkpoint_failures()
+                self.was_compaction_undone = False
                 self.last_compaction_at_ms = recorded.at
                 if origin:
                     self.origin = rewrite
             case Undone() | Redone():
+                self.was_compaction_undone = True
                 self.last_compaction_at_ms = recorded.at
         self._changes.append((recorded.seq, self.rewrites.first_changed(rewrite)))
         self.changed_from = min(self.changed_from, self._changes[-1][1])

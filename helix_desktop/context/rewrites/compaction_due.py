@@ -20,13 +20,14 @@ from helix_desktop.context.summaries.handover import (
 )
 from helix_desktop.context.summaries.legal_ranges import HandoverRange, furthest_range
 from helix_desktop.context.summaries.observation import EventRange
-from helix_desktop.context.window.used_tokens import UsageGauge
+from helix_desktop.context.window.used_tokens import USUAL_STEPS_TOKENS, UsageGauge
 from helix_desktop.context.window.window import handover_tokens
 from helix_desktop.domain.cost import BackgroundWork
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
 
 BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
+MAX_REPLACEMENTS = 3  # tries to have a model write again what was made without one
 LAST_TRY = BREAKER_FAILURES - 1  # failures after which a fallback without a model is taken
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most
 SUMMARY_TOKENS = 1_200  # what the sections and the index line are taken to need
@@ -118,7 +119,8 @@ def _handover_outlook(
         return CompactionOutlook("gave_up")
     waited = now_ms - transcript.last_compaction_at_ms
     cooldown = cooldown_ms(transcript, policy)
-    if 0 <= waited < cooldown:  # below 0 the clock was set back: the wait is unknown
+    is_waiting = 0 <= waited < cooldown  # below 0 the clock was set back: the wait is unknown
+    if is_waiting and not _fills_soon(transcript, gauge):
         return CompactionOutlook("waiting", cooldown)
     if not _has_new_history(transcript, "handover", _least_new_tokens(gauge)):
         return CompactionOutlook("failed")
@@ -135,6 +137,15 @@ def _handover_outlook(
 def _least_new_tokens(gauge: UsageGauge) -> float:
     """Return the tokens that have to come before a model reads again what a failed writing had read."""
     return min(_NEW_TOKENS, gauge.window * _NEW_SHARE)
+
+
+def _fills_soon(transcript: Transcript, gauge: UsageGauge) -> bool:
+    """Return True if the next request would have to wait for a handover that is held up now.
+
+    In a small window a minute is enough to fill it again. After a failure or an undo the wait holds.
+    """
+    is_calm = transcript.handover_failures == 0 and not transcript.was_compaction_undone
+    return is_calm and gauge.limit - gauge.used < USUAL_STEPS_TOKENS
 
 
 def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverRange | None:
@@ -194,6 +205,41 @@ def _pinned_tokens(transcript: Transcript, upto: int) -> int:
     return sum(
         transcript.window.entry_tokens(item) + PINNED_LABEL_TOKENS for item in raw if item.seq in pinned
     )
+
+
+def handover_to_replace(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> int:
+    """Return the active handover, by its event, that a model should write again; 0 if there is none.
+
+    It was made without one because none could write it, and the user did not change it. In a later turn a
+    model answered. Where the user undid that it was written again, and after three failures, it stays; after
+    one that brought text, enough has to come before all of it is read again.
+    """
+    seq, handover = transcript.window.handover or (0, None)
+    if handover is None or not (policy.enabled and policy.prepare_early) or transcript.on_hold:
+        return 0
+    is_fallback = handover.model == NO_MODEL and bool(handover.fallback)
+    if not is_fallback or handover.edited or handover.origin:
+        return 0
+    if any(seq in other.replaces for other in transcript.rewrites.handovers.values()):
+        return 0
+    failed = transcript.failed_replacements.get(seq, ())
+    if len(failed) >= MAX_REPLACEMENTS or not _was_answered_after(transcript, seq):
+        return 0
+    read_seq = max(failed, default=0)
+    is_read = read_seq and transcript.messages.full_tokens_after(read_seq) < _least_new_tokens(gauge)
+    return 0 if is_read else seq
+
+
+def _was_answered_after(transcript: Transcript, seq: int) -> bool:
+    """Return True if a model answered in the newest turn, and that began after an event."""
+    is_answered = False
+    for item in reversed(transcript.messages.items):
+        if item.turn != transcript.messages.turns:
+            break
+        if item.seq < seq:
+            return False
+        is_answered = is_answered or isinstance(item.event, AssistantSpoke)
+    return is_answered
 
 
 def newest_summary(transcript: Transcript) -> tuple[int, HandoverMade] | None:

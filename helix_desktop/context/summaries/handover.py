@@ -17,16 +17,11 @@ from helix_desktop.context.summaries.artifact_ledger import legend_of
 from helix_desktop.context.summaries.covered_facts import missing_facts_text
 from helix_desktop.context.summaries.sections import TITLES, can_be_settled
 from helix_desktop.domain.digest import bare_marker
-from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Quote, Section
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize_title, pluralize
-from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.typed_text import typed_text
-
-_text = TextContext("Context")
-
 
 MIN_CHARS = 400  # of a block: a shorter one costs hardly more than the line in its place
 _FIRST_CHARS = 60  # of a block, quoted in its place
@@ -275,38 +270,6 @@ def _bullet_line(bullet: Bullet, mark_unsupported: bool) -> str:
     if sources:
         return f"- {bullet.text} [{sources}]"
     return f"- {bullet.text} {UNSUPPORTED}" if mark_unsupported else f"- {bullet.text}"
-
-
-def parse_handover(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
-    """Parse a model's handover: its sections in order.
-
-    A source that is not in `valid_seqs` is dropped, so that a bullet can end up unsupported.
-    Raise CompactionRefused if a section is missing or all are empty.
-    """
-    texts: dict[str, list[str]] = {}
-    current: list[str] | None = None
-    for line in text.splitlines():
-        heading = parse_heading(line)
-        if heading is not None:
-            title = section_title(heading)
-            current = texts.setdefault(title, []) if title else None
-        elif current is not None and (bullet := parse_bullet(line)):
-            current.append(bullet)
-        elif current and line[:1].isspace() and line.strip():
-            current[-1] += f" {line.strip()}"
-    missing = [title for title in TITLES if title not in texts]
-    if missing:
-        raise CompactionRefused(
-            _text("The model's text wasn't used."),
-            _text("Sections are missing: {headings}.", headings=", ".join(missing)),
-            _text("Nothing was changed."),
-        )
-    sections = tuple(Section(title, parse_bullets(texts[title], valid_seqs)) for title in TITLES)
-    if not any(section.bullets for section in sections):
-        raise CompactionRefused(
-            _text("The model's text wasn't used."), _text("It is empty."), _text("Nothing was changed.")
-        )
-    return sections
 
 
 def parse_heading(line: str) -> str | None:

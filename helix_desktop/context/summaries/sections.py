@@ -23,6 +23,7 @@ class SectionKind(msgspec.Struct, frozen=True):
     `priority` that of an observation made of one of its points (1 vital, 3 minor), `priority_of_calls` of
     one that only calls say: the ledger lists it. `is_replaced`: its points are open ones, and those of the
     previous handover that are settled by now go. `is_listed`: the ledger lists what calls did of it.
+    Models that do not keep to the title use one of `other_names`.
     """
 
     title: str
@@ -32,6 +33,7 @@ class SectionKind(msgspec.Struct, frozen=True):
     priority_of_calls: int
     is_replaced: bool = False
     is_listed: bool = False
+    other_names: tuple[str, ...] = ()
 
 
 BACKGROUND = SectionKind(
@@ -40,6 +42,7 @@ BACKGROUND = SectionKind(
     rank=6,
     priority=1,
     priority_of_calls=1,
+    other_names=("Background", "Project", "Project Context", "Project Overview"),
 )
 DETAILS = SectionKind(
     "Technical Details",
@@ -49,6 +52,7 @@ DETAILS = SectionKind(
     rank=4,
     priority=2,
     priority_of_calls=2,
+    other_names=("Details", "Technical Context", "Technical Decisions", "Technical Notes"),
 )
 COMPLETED = SectionKind(
     "Completed Work",
@@ -57,6 +61,7 @@ COMPLETED = SectionKind(
     priority=2,
     priority_of_calls=3,
     is_listed=True,
+    other_names=("Completed", "Completed Tasks", "Done", "Work Completed", "Work Done"),
 )
 ISSUES = SectionKind(
     "Current Issues",
@@ -66,6 +71,7 @@ ISSUES = SectionKind(
     priority_of_calls=2,
     is_replaced=True,
     is_listed=True,
+    other_names=("Issues", "Known Issues", "Open Issues", "Current Problems", "Problems"),
 )
 TODO_ITEMS = SectionKind(
     "TODO Items",
@@ -74,6 +80,7 @@ TODO_ITEMS = SectionKind(
     priority=1,
     priority_of_calls=1,
     is_replaced=True,
+    other_names=("TODO", "TODOs", "TODO List", "To-Do", "To-Dos", "Next Steps", "Remaining Work"),
 )
 PREFERENCES = SectionKind(
     "User Preferences",
@@ -81,6 +88,7 @@ PREFERENCES = SectionKind(
     rank=5,
     priority=1,
     priority_of_calls=1,
+    other_names=("Preferences", "User Instructions"),
 )
 SECTIONS = (BACKGROUND, DETAILS, COMPLETED, ISSUES, TODO_ITEMS, PREFERENCES)
 """The sections, in the order in which a model writes and reads them."""
@@ -96,6 +104,20 @@ def name_sections(prompt: str) -> str:
     scopes = "\n".join(f"- {kind.title}: {kind.scope}" for kind in SECTIONS)
     filled = prompt.replace("{number}", _NUMBERS.get(len(SECTIONS), str(len(SECTIONS))))
     return filled.replace("{headings}", headings).replace("{scopes}", scopes)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalpha, name.lower()))
+
+
+_TITLES_BY_LETTERS = {
+    _letters(name): kind.title for kind in SECTIONS for name in (kind.title, *kind.other_names)
+}
+
+
+def title_named(name: str) -> str:
+    """Return the title of the section that a model's heading or field names, in any spelling; else empty."""
+    return _TITLES_BY_LETTERS.get(_letters(name), "")
 
 
 def can_be_settled(title: str) -> bool:

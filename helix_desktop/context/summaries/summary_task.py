@@ -1,4 +1,4 @@
-"""Summary tasks: what a model writes from messages as transcript lines, its check, and how many fallbacks."""
+"""Summary tasks: what a model writes from messages as transcript lines, and how many summaries failed."""
 
 from __future__ import annotations
 
@@ -13,24 +13,15 @@ from helix_desktop.context.log.file_and_mode_notes import revert_lines
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import Cover, LogItem, ended_observations
 from helix_desktop.context.summaries.artifact_ledger import (
-    build_ledger,
     described_result,
     error_line,
 )
 from helix_desktop.context.summaries.handover import render_handover
-from helix_desktop.context.summaries.sections import name_sections
-from helix_desktop.domain.errors import SummaryRefused
+from helix_desktop.context.summaries.sections import TITLES, name_sections
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, SummaryProblem
-from helix_desktop.domain.events.summary import (
-    HandoverDiscarded,
-    HandoverMade,
-    HandoverPrepared,
-    Observation,
-    ObservationsMade,
-    Section,
-)
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Redone, Undone
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, Observation, ObservationsMade
 from helix_desktop.domain.failed_tests import lines_on_tests
 from helix_desktop.domain.files.file_use import file_use, is_todo_tool, tool_kind
 from helix_desktop.domain.identifiers import argument_text
@@ -271,6 +262,7 @@ def escape_markers(text: str) -> str:
 
 OPENING = "[Write a handover]"
 _RECORD = "The messages to hand over:"
+_CITING = "Below each stand bullets that end with the entries they come from, as [e12, e14]."
 _FOLLOWING = "What came after, and stays beside your text:"
 FOLLOWING_MESSAGES = 40  # newest messages after those of a task that are shown, in brief
 _FOLLOWING_CHARS = 240
@@ -284,7 +276,8 @@ class SummaryTask(msgspec.Struct, frozen=True):
     """A task for a model: what to write, and from what.
 
     `opening` is the mark that identifies the request, `instructions` are in every part of it, `previous` only
-    where all lines are seen. `merge_title` begins the merging of parts; if empty they are joined.
+    where all lines are seen. `merge_title` begins the merging of parts; if empty they are joined. `form` says
+    in a sentence what the answer looks like. The `correction` ends the request: why an answer was not used.
     """
 
     prompt: str
@@ -294,6 +287,13 @@ class SummaryTask(msgspec.Struct, frozen=True):
     instructions: tuple[str, ...] = ()
     previous: tuple[str, ...] = ()
     merge_title: str = ""
+    form: str = ""
+    correction: str = ""
+
+    def corrected(self, why: str) -> SummaryTask:
+        """Return the task to write it again: the last answer was not used, for this reason."""
+        correction = f"[Your last answer could not be used. {why} Write the whole answer again. {self.form}]"
+        return msgspec.structs.replace(self, correction=correction)
 
     @property
     def header(self) -> tuple[str, ...]:
@@ -302,7 +302,8 @@ class SummaryTask(msgspec.Struct, frozen=True):
 
     @property
     def fixed_chars(self) -> int:
-        return len(self.prompt) + sum(len(line) + 1 for line in self.header)
+        header_chars = sum(len(line) + 1 for line in self.header)
+        return len(self.prompt) + header_chars + len(self.correction) + 1
 
 
 def handover_task(
@@ -331,7 +332,17 @@ def handover_task(
         )
     previous_lines += following_lines(following)
     system = name_sections(prompt)
-    return SummaryTask(system, OPENING, _RECORD, lines, tuple(instructions), previous_lines, MERGE_TITLE)
+    headings = ", ".join(f"## {title}" for title in TITLES)
+    return SummaryTask(
+        system,
+        OPENING,
+        _RECORD,
+        lines,
+        instructions=tuple(instructions),
+        previous=previous_lines,
+        merge_title=MERGE_TITLE,
+        form=f"It has these headings, each on a line of its own: {headings}. {_CITING}",
+    )
 
 
 def following_lines(lines: Sequence[TranscriptLine]) -> tuple[str, ...]:
@@ -363,7 +374,7 @@ def truncated_request(task: SummaryTask, max_chars: int) -> ModelRequest | None:
 
 def split_task(task: SummaryTask, max_chars: int) -> list[SummaryTask]:
     """Return the task in parts of at most `max_chars` each, in order; empty if that would not help."""
-    alone = msgspec.structs.replace(task, previous=())
+    alone = msgspec.structs.replace(task, previous=(), correction="")
     max_part_chars = max_chars - alone.fixed_chars
     if max_part_chars < _CAPS[-1]:
         return []
@@ -394,7 +405,10 @@ def merge_task(task: SummaryTask, texts: Sequence[str]) -> SummaryTask:
 
 
 def _build_request(task: SummaryTask, texts: Sequence[str]) -> ModelRequest:
-    return ModelRequest((Message("system", task.prompt), Message("user", "\n".join([*task.header, *texts]))))
+    parts = [*task.header, *texts]
+    if task.correction:
+        parts.append(task.correction)
+    return ModelRequest((Message("system", task.prompt), Message("user", "\n".join(parts))))
 
 
 def _total_chars(texts: Sequence[str]) -> int:
@@ -430,143 +444,6 @@ def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
     return [*head, left_out, *reversed(tail)]
 
 
-LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can rightly come down to a sentence
-MIN_SHARE = 0.02
-_SUFFICIENT_CHARS = 800  # characters that suffice for any input: a sentence for each section
-_SUFFICIENT_CHARS_PER_ENTRY = 12  # the same of observations: the prompt allows one fact for each four entries
-_SHARED_WORDS = 3  # that name an instruction
-_PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|[\w-]+\.[A-Za-z]\w{0,5}\b")
-_WORD = re.compile(r"\w{4,}")
-_LONG_WORD = re.compile(r"[^\W_]{6,}")
-_JOINS = re.compile(r"&&|\|\||[;|\n]")
-
-
-class SummaryInput(msgspec.Struct, frozen=True):
-    """The input of a summary: its size in characters, how many characters suffice, and what it names.
-
-    `instructions` are the user's messages by their seq.
-    """
-
-    size: int
-    sufficient_chars: int = _SUFFICIENT_CHARS
-    files: frozenset[str] = frozenset()
-    commands: frozenset[str] = frozenset()
-    instructions: dict[int, str] = {}
-
-
-def summary_input(
-    lines: Sequence[TranscriptLine], items: Iterable[LogItem], for_observations: bool = False
-) -> SummaryInput:
-    size = sum(len(line.text) for line in lines)
-    messages = tuple(items)
-    ledger = build_ledger(messages)
-    user_texts = {
-        item.seq: typed_text(item.event.text) for item in messages if isinstance(item.event, UserSpoke)
-    }
-    return SummaryInput(
-        size,
-        min(_SUFFICIENT_CHARS, _SUFFICIENT_CHARS_PER_ENTRY * len(lines))
-        if for_observations
-        else _SUFFICIENT_CHARS,
-        frozenset(ledger.files),
-        frozenset(run.command for run in ledger.commands.values()),
-        {seq: text for seq, text in user_texts.items() if text.strip()},
-    )
-
-
-def reflection_input(generations: Sequence[ObservationsMade], items: Iterable[LogItem]) -> SummaryInput:
-    """Return the input of a reflection: the observations, and what the messages behind them name."""
-    facts = [
-        TranscriptLine("", observation.text)
-        for generation in generations
-        for observation in generation.observations
-    ]
-    source = summary_input(facts, items, for_observations=True)
-    files = frozenset(_PATH.findall("\n".join(observation.body for observation in facts)))
-    return msgspec.structs.replace(source, files=source.files | files)
-
-
-def accept_sections(
-    sections: tuple[Section, ...], source: SummaryInput, model_text: str
-) -> tuple[Section, ...]:
-    """Return a handover's sections if they may replace their input. Raise SummaryRefused otherwise."""
-    bullets = [bullet for section in sections for bullet in section.bullets]
-    cited = {seq for bullet in bullets for seq in bullet.sources}
-    _accept("\n".join(bullet.text for bullet in bullets), cited, source, model_text)
-    return sections
-
-
-def accept_observations(
-    observations: tuple[Observation, ...], source: SummaryInput, model_text: str
-) -> tuple[Observation, ...]:
-    """Return observations if they may replace their input. Raise SummaryRefused otherwise."""
-    cited = {seq for observation in observations for seq in observation.sources}
-    _accept("\n".join(observation.text for observation in observations), cited, source, model_text)
-    return observations
-
-
-def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -> None:
-    problem = find_problem(text, cited, source)
-    if problem is SummaryProblem.SHORT:
-        why = _text(
-            "Its sentences have {wrote} characters: fewer than the {least} expected for this history.",
-            wrote=len(text),
-            least=round(_least_chars(source)),
-        )
-        raise SummaryRefused(problem, model_text, why)
-    if problem is SummaryProblem.UNSPECIFIC:
-        why = _text("It mentions no file, command or instruction from the history.")
-        raise SummaryRefused(problem, model_text, why)
-
-
-def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryProblem | None:
-    """Return why a summary may not replace its input; `cited` are the seqs it gives as sources."""
-    if source.size > LONG_INPUT and len(text) < _least_chars(source):
-        return SummaryProblem.SHORT
-    has_specifics = source.files or source.commands or source.instructions
-    if has_specifics and not _names_any(text, cited, source):
-        return SummaryProblem.UNSPECIFIC
-    return None
-
-
-def _least_chars(source: SummaryInput) -> float:
-    return min(MIN_SHARE * source.size, source.sufficient_chars)
-
-
-def _names_any(text: str, cited: Set[int], source: SummaryInput) -> bool:
-    lowered = text.lower()
-    return (
-        any(name in lowered for path in source.files for name in _file_names(path))
-        or any(part in lowered for command in source.commands for part in _command_names(command))
-        or not cited.isdisjoint(source.instructions)
-        or _shares_words(lowered, source.instructions.values())
-    )
-
-
-def _file_names(path: str) -> Iterable[str]:
-    """Yield the names a text may use for a path: its last part, and the long words of that."""
-    last = path.rstrip("/").rpartition("/")[2].lower()
-    if last:
-        yield last
-    yield from _LONG_WORD.findall(last)
-
-
-def _command_names(command: str) -> Iterable[str]:
-    """Yield the first two words of each part of a command line."""
-    for part in _JOINS.split(command):
-        if name := " ".join(part.split()[:2]).lower():
-            yield name
-
-
-def _shares_words(lowered: str, instructions: Iterable[str]) -> bool:
-    summary_words = set(_WORD.findall(lowered))
-    for text in instructions:
-        words = set(_WORD.findall(text.lower()))
-        if words and len(words & summary_words) >= min(_SHARED_WORDS, len(words)):
-            return True
-    return False
-
-
 MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing something about,
 MIN_FALLBACKS = 3  # once there are so many
 
@@ -574,8 +451,9 @@ MIN_FALLBACKS = 3  # once there are so many
 class FallbackRate(msgspec.Struct, frozen=True):
     """Summaries and parts of large outputs, those that a model failed at, and why the newest of these.
 
-    Summaries are handovers, checkpoints and observations.
-    A cut leaves older messages out because no summary of them came: it counts if a model should have written
+    Summaries are handovers and observations, not checkpoints: no request has these. A model failed at one
+    that was made without it, not at one that it read in parts, or wrote when it was asked again. A cut
+    leaves older messages out because no summary of them came: it counts if a model should have written
     one. `parts` are those that a model was asked to choose; of `failed_parts`, `slow_parts` were too late.
     """
 
@@ -611,24 +489,21 @@ class FallbackRate(msgspec.Struct, frozen=True):
 NO_SUMMARIES = FallbackRate()
 
 
-def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
-    """Return the fallbacks of one session; what it began with was counted in the session that it is of."""
+def fallback_rate(log: Sequence[RecordedEvent]) -> FallbackRate:
+    """Return the fallbacks of one session; what it began with was counted in the session that it is of.
+
+    Of handovers those count that stand in the context, or stood there until newer ones covered more.
+    """
     total = NO_SUMMARIES
+    gone = _replaced_or_undone(log)
     for recorded in log:
         match recorded.event:
             case HandoverMade(origin=origin, calls=0) if origin:
                 pass  # counted where it was written
-            case (
-                HandoverMade(revises=seq)
-                | HandoverDiscarded(prepared=HandoverPrepared(HandoverMade(revises=seq)))
-            ) if seq:
-                pass  # no summary: the user changed one
-            case HandoverMade(calls=0, checkpoint=seq, fallback="") if seq:
-                pass  # counted as the checkpoint that is put in place
-            case HandoverDiscarded(prepared=HandoverPrepared(HandoverMade(fallback=reason))):
-                total += _counted(recorded, reason)
-            case HandoverMade(fallback=reason) | ObservationsMade(fallback=reason):
-                total += _counted(recorded, reason)
+            case HandoverMade(revises=revises) if revises or recorded.seq in gone:
+                pass  # the user changed another one; or it no longer stands in the context
+            case (HandoverMade() | ObservationsMade()) as summary:
+                total += _counted(recorded, summary.fallback if summary.model == NO_MODEL else "")
             case FoldMade(how="truncate", fallback=reason, no_model_asked=False):
                 total += _counted(recorded, reason or _text("Older messages were left out to make room."))
             case ToolAnswered(asked=asked, chosen=chosen, intake_note=note) as output if asked or chosen in (
@@ -640,6 +515,20 @@ def fallback_rate(log: Iterable[RecordedEvent]) -> FallbackRate:
             case FormChosen(form="compact", intake_note=note):
                 total += _counted_part(recorded, note)
     return total
+
+
+def _replaced_or_undone(log: Iterable[RecordedEvent]) -> set[int]:
+    """Return the rewrites that another one replaces, or that were undone last."""
+    gone: set[int] = set()
+    for recorded in log:
+        match recorded.event:
+            case HandoverMade(replaces=replaced):
+                gone.update(replaced)
+            case Undone(target=target):
+                gone.add(target)
+            case Redone(target=target):
+                gone.discard(target)
+    return gone
 
 
 def _counted(recorded: RecordedEvent, reason: str) -> FallbackRate:

@@ -23,6 +23,10 @@ _REPORTS = 5  # newest reports of a model that its calibration is the median of
 _ESTIMATED_SHARE = 0.02  # of a reported number: the answer that came with the report is by our count
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
 _UNCHANGED_SHARE = 0.7  # of a reported request: while that is left, its difference from our count is
+USUAL_STEPS_TOKENS = 4_000
+"""What usually comes in two steps: a handover is due so long before the request is full."""
+_LEAD_SHARE = 0.10  # of the window that this is at least,
+_MAX_LEAD_SHARE = 0.15  # and where two usual steps are more, at most
 _RATIO_STEP = 0.05  # small enough for the total, so large that rows do not change with every report
 _RATIO_HIGH = 3.0  # a provider's tokenizer never needs more for a token of ours
 _PLAUSIBLE_EXCESS = 2_000  # tokens that a report may have beyond that: a server's own prompt
@@ -127,10 +131,18 @@ class UsageGauge(msgspec.Struct, frozen=True):
 
 
 def handover_threshold(policy: ContextPolicy, info: ModelInfo) -> int:
-    """Return the tokens at which a handover is due: by the policy, but not later than the answer has room."""
-    by_policy = floor(managed_window(policy, info.window) * policy.handover_at)
+    """Return the tokens at which a handover is due: by the policy, but in time to be written.
+
+    What usually comes in two steps has to fit meanwhile: before the request is full, or room is made at once.
+    """
+    managed = managed_window(policy, info.window)
+    by_policy = floor(managed * policy.handover_at)
     room = info.window - info.reserve
-    return min(by_policy, room) if room > 0 else by_policy
+    if room <= 0:
+        return by_policy
+    full = min(room, floor(info.window * policy.panic_at))
+    lead = max(_LEAD_SHARE * managed, min(USUAL_STEPS_TOKENS, _MAX_LEAD_SHARE * managed))
+    return min(by_policy, floor(full - lead))
 
 
 def message_limit(policy: ContextPolicy, gauge: UsageGauge) -> float:

@@ -274,17 +274,20 @@ class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class FailedPreparation(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A checkpoint or a title was tried and not written; `why` says what the last request brought.
+    """A checkpoint, a title or a handover was tried and not written.
 
+    `why` says what the last request brought.
     That request had `read` tokens by our count, and its messages end with event `upto`. `upto` is 0 where no
-    text came back: then these messages do not count as read. `refused` is the text that was not used.
+    text came back: then these messages do not count as read. `refused` is the text that was not used. A
+    handover would have taken the place of the one in event `replaces`, which was made without a model.
     """
 
-    work: Literal["checkpoint", "title"]
+    work: Literal["checkpoint", "title", "handover"]
     why: str
     upto: int = 0
     read: int = 0
     refused: str = ""
+    replaces: int = 0
 
 
 class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):

@@ -337,13 +337,13 @@ async def test_the_policy_sets_the_limit(ask_above: int, is_asked: bool) -> None
 @pytest.mark.parametrize("approver", [None, FixedApprover("deny")], ids=["in the app", "headless"])
 async def test_a_budget_without_room_stops_background_work_and_says_so(approver: Approver | None) -> None:
     """Once for the same history; with a larger budget it goes on."""
-    rig, _ = await begin_with(script=thinking_script(11), info=UNPRICED, policy=NO_SWEEP, approver=approver)
+    rig, _ = await begin_with(script=thinking_script(10), info=UNPRICED, policy=NO_SWEEP, approver=approver)
     await rig.conversation.run("Think.")
     left = 3_000  # enough for another call, too little to read what the handover covers
     await rig.conversation.budget.set_limit(Budget(tokens=rig.conversation.budget.spent.tokens + left))
     answers = asyncio.Event()
     rig.model.script = replies_in_order([answers, ModelResponse("An answer.")])
-    turn = asyncio.create_task(rig.conversation.run("Think. " * 60))  # noqa: TID251 - awaited below
+    turn = asyncio.create_task(rig.conversation.run("Think. " * 160))  # noqa: TID251 - awaited below
     await rig.wait_for_updates(ErrorRaised)
     answers.set()
     assert (await turn).how == "done"

@@ -367,7 +367,7 @@ def wordy_observer(request: ModelRequest) -> ScriptedReply:
         refined = (f"- (1) Never touch main: {f'fact{n} ' * 30}[e3]" for n in range(_FACTS))
         return text_reply("\n".join(refined))
     entry = re.findall(r"^e(\d+) user: ", request.messages[-1].text, re.MULTILINE)[-1]
-    facts = (f"- (2) Think of src/app{n}.py: {f'fact{n} ' * 72}[e{entry}]" for n in range(_FACTS))
+    facts = (f"- (2) Think of part {n}: {f'fact{n} ' * 72}[e{entry}]" for n in range(_FACTS))
     return text_reply("\n".join(facts))
 
 
@@ -387,7 +387,7 @@ async def test_observations_just_short_of_their_threshold_are_refined_and_not_dr
         for placed in rig.events(ObservationsPlaced)
         if rig.conversation.session.transcript.rewrites.observations[placed.made].reflection
     )
-    assert refined.averted_handover_at == EARLY.handover_at
+    assert refined.averted_handover_at == 0.8
     assert f"{TITLE} Reference material" in next_request_text(rig)
     assert not rig.conversation.window.measure()[1].is_due
 
@@ -416,7 +416,7 @@ async def test_a_handover_waits_for_observations_that_are_being_written() -> Non
     model.script = thinking_turn_script(100)
     await rig.run_and_wait("Go on.")
     assert rig.events(HandoverMade) == []
-    assert any(placed.averted_handover_at == policy.handover_at for placed in rig.events(ObservationsPlaced))
+    assert any(placed.averted_handover_at == 0.8 for placed in rig.events(ObservationsPlaced))
     assert not rig.conversation.window.measure()[1].is_due
 
 
@@ -430,5 +430,5 @@ async def test_prepared_observations_are_placed_before_a_handover() -> None:
     await run_turns(rig, 3, 1_450)
     (placed, *_) = rig.events(ObservationsPlaced)
     assert (placed.reason, placed.threshold) == (PlacementReason.THRESHOLD, policy.handover_at)
-    assert placed.averted_handover_at == policy.handover_at
+    assert placed.averted_handover_at == 0.8
     assert rig.events(HandoverMade) == []

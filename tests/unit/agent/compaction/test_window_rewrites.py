@@ -46,7 +46,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.replay.token_counters import MessageTokenCounter
-from tests.support.agent_rig import AgentRig, GatedStore, begin_with
+from tests.support.agent_rig import WITHOUT_CHECKPOINTS, AgentRig, GatedStore, begin_with
 from tests.support.compaction_rig import (
     MANUAL_ONLY,
     NO_SWEEP,
@@ -109,7 +109,7 @@ async def test_the_parts_of_a_request_are_counted_once_until_it_changes() -> Non
 
 
 EAGER = msgspec.structs.replace(
-    PROFILES["balanced"], observe_at=0.0, handover_cooldown_s=0, handover_least_messages=2
+    WITHOUT_CHECKPOINTS, observe_at=0.0, handover_cooldown_s=0, handover_least_messages=2
 )
 
 
@@ -250,6 +250,7 @@ async def test_outputs_of_a_tool_that_is_never_cached_stay_until_a_handover(
 
 AT_ONCE = msgspec.structs.replace(
     PROFILES["classic"],
+    checkpoint_tokens=0,
     sweep="at once",
     protect_steps=2,
     protect_tokens=0,
@@ -385,6 +386,7 @@ VISION_MODEL = msgspec.structs.replace(INFO, images=True)
 # Nothing acts before these steps: no sweep pays, no handover is due, no output is gated.
 STILL = msgspec.structs.replace(
     PROFILES["classic"],
+    checkpoint_tokens=0,
     sweep_fixed=10_000_000,
     handover_cooldown_s=100_000,
     intake_above=0,
@@ -419,7 +421,7 @@ async def test_a_batch_that_makes_a_due_compaction_needless_says_so() -> None:
     )
     await rig.run_first("Work.")
     (swept,) = rig.events(SweepMade)
-    assert (swept.reason, swept.averted_handover_at) == (SweepReason.BATCH, 0.85)
+    assert (swept.reason, swept.averted_handover_at) == (SweepReason.BATCH, 0.8)
 
 
 async def sizes(rig: AgentRig) -> list[int]:

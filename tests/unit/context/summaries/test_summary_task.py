@@ -10,126 +10,44 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.context.log.file_and_mode_notes import reverts_note
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.extractive_handover import extractive_handover
-from helix_desktop.context.summaries.handover import section_text
 from helix_desktop.context.summaries.summary_task import (
-    LONG_INPUT,
-    MIN_SHARE,
     FallbackRate,
-    SummaryInput,
-    accept_observations,
     brief_lines,
     fallback_rate,
-    find_problem,
-    reflection_input,
     short_lines,
-    summary_input,
     transcript_lines,
     truncate_middle,
 )
-from helix_desktop.domain.errors import SummaryRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, SummaryProblem
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, Redone, Undone
 from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.events.summary import (
+    NO_MODEL,
     HandoverDiscarded,
     HandoverMade,
     HandoverPrepared,
-    Observation,
     ObservationsMade,
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoItem, list_text
 from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
-from tests.support.histories import NASTY_TEXTS, SessionSimulator, histories
-
-SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
-PARSER = SummaryInput(
-    90_000,
-    files=frozenset({"src/parser.py"}),
-    commands=frozenset({"cd app && pytest -q tests"}),
-    instructions={2: "Mend the parser, never touch main, and use tabs everywhere."},
-)
+from tests.support.histories import NASTY_TEXTS
 
 
-@pytest.mark.parametrize(
-    ("text", "cited", "problem"),
-    [
-        ("Everything is in order.", {2}, SHORT),
-        ("The file parser.py was read. " * 40, set(), None),
-        ("It was tried with pytest -q and failed. " * 30, set(), None),
-        ("Tabs everywhere, and main is never to be touched. " * 30, set(), None),
-        ("What was asked for was done as it had been asked. " * 30, {2}, None),
-        ("What was asked for was done as it had been asked. " * 30, {3}, UNSPECIFIC),
-        ("What was asked for was done as it had been asked. " * 30, set(), UNSPECIFIC),
-    ],
-)
-def test_a_long_history_needs_a_summary_that_names_it(
-    text: str, cited: set[int], problem: SummaryProblem | None
-) -> None:
-    """A file, a command, the user's words, or their message as a source: one of them is enough."""
-    assert find_problem(text, cited, PARSER) is problem
-
-
-def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
-    """The refusal says how long both are, and includes what the model wrote."""
-    facts = (Observation(0, 1, "The parser was mended.", (2,)),)
-    with pytest.raises(SummaryRefused) as refused:
-        accept_observations(facts, PARSER, "- (1) The parser was mended. [e2]")
-    assert refused.value.problem is SHORT
-    assert refused.value.text == "- (1) The parser was mended. [e2]"
-    assert (
-        refused.value.why == "Its sentences have 22 characters: fewer than the 800 expected for this history."
-    )
-
-
-@given(st.integers(1, 10**7), st.integers(0, 3_000))
-def test_the_minimum_length_of_a_summary(size: int, summary_size: int) -> None:
-    """At least 2 % of a long input up to a fixed limit; a short input can be one word."""
-    problem = find_problem("x" * summary_size, set(), SummaryInput(size))
-    assert (problem is SHORT) == (size > LONG_INPUT and summary_size < min(MIN_SHARE * size, 800))
-
-
-@given(histories())
-def test_an_extract_names_its_input(simulator: SessionSimulator) -> None:
-    """Sections made without a model would pass for any history: the rule asks little."""
-    items = simulator.transcript.messages.items
-    source = summary_input(transcript_lines(items), items)
-    sections = extractive_handover(items, None)
-    text = "\n".join(section_text(section, mark_unsupported=False) for section in sections)
-    cited = {seq for section in sections for bullet in section.bullets for seq in bullet.sources}
-    assert find_problem(text, cited, source) is not UNSPECIFIC
-
-
-def test_the_names_of_an_input() -> None:
-    """Files and commands of the ledger, the user's messages; of a reflection, what its facts name too."""
-    log: tuple[Event, ...] = (
-        UserSpoke("Mend it.", 3),
-        ToolAnswered("1", "read_file", "text", "a" * 64, 4, 1, 1, target="src/app.py"),
-        ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
-    )
-    items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).messages.items
-    checked_input = summary_input(transcript_lines(items), items)
-    assert [*checked_input.files, *checked_input.commands] == ["src/app.py", "make test"]
-    assert checked_input.instructions == {1: "Mend it."}
-    fact = Observation(0, 1, "lib/util.c holds the loop", (2,))
-    observations = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
-    assert reflection_input((observations,), items).files == frozenset(("src/app.py", "lib/util.c"))
-
-
-def handover(fallback: str = "", origin: str = "") -> HandoverMade:
+def handover(fallback: str = "", origin: str = "", model: str = NO_MODEL) -> HandoverMade:
     trigger = HandoverTrigger.CONTINUED if origin else HandoverTrigger.THRESHOLD
+    writer = model if fallback else "box/small"
     return HandoverMade(
-        9, 0, (), "", "ab", 1, 10, 100, 20, 8, "box/small", trigger, fallback=fallback, origin=origin,
+        9, 0, (), "", "ab", 1, 10, 100, 20, 8, writer, trigger, fallback=fallback, origin=origin,
         calls=0 if origin else 1,
     )  # fmt: skip
 
 
 def observations(fallback: str = "") -> ObservationsMade:
-    return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, "box/small", fallback=fallback)
+    writer = NO_MODEL if fallback else "box/small"
+    return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, writer, fallback=fallback)
 
 
 def output(asked: str = "", note: str = "") -> ToolAnswered:
@@ -155,18 +73,37 @@ def test_the_sessions_of_a_workspace_are_counted_together() -> None:
     assert (other + one).newest_reason == "No model."
 
 
-def test_a_checkpoint_counts_once_also_when_it_is_put_in_place() -> None:
-    """Calls that came to nothing are no summary, nor is one that the user changed."""
-    plain = HandoverDiscarded(9, prepared=HandoverPrepared(handover(), 41_000, 6_000))
-    larger = HandoverDiscarded(9, prepared=HandoverPrepared(handover("box/large wrote it."), 41_000, 6_000))
+def test_a_checkpoint_counts_once_it_is_put_in_place() -> None:
+    """No request has it before. Calls that came to nothing are no summary, nor is one that a user changed."""
+    prepared = HandoverDiscarded(9, prepared=HandoverPrepared(handover(), 41_000, 6_000))
+    in_parts = handover("box/large read it in parts.", model="box/large")
+    read_in_parts = HandoverDiscarded(9, prepared=HandoverPrepared(in_parts, 41_000, 6_000))
     changed = HandoverDiscarded(prepared=HandoverPrepared(replace(handover(), revises=2)))
     as_it_is = replace(handover(), calls=0, checkpoint=2)
-    rate = fallback_rate(log(plain, larger, HandoverDiscarded(50), changed, as_it_is))
-    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (2, 1, "box/large wrote it.")
-    updated = fallback_rate(log(plain, replace(handover(), checkpoint=1)))
-    assert (updated.summaries, updated.fallbacks) == (2, 0)
+    rate = fallback_rate(log(prepared, read_in_parts, HandoverDiscarded(50), changed))
+    assert (rate.summaries, rate.fallbacks) == (0, 0)
+    rate = fallback_rate(log(prepared, as_it_is, replace(as_it_is, revises=2)))
+    assert (rate.summaries, rate.fallbacks) == (1, 0)
     no_model = replace(handover("The server refused."), calls=0, checkpoint=1)
-    assert fallback_rate(log(plain, no_model)).newest_reason == "The server refused."
+    assert fallback_rate(log(prepared, no_model)).newest_reason == "The server refused."
+
+
+def test_a_summary_that_a_model_wrote_in_parts_or_when_asked_again_is_no_failure() -> None:
+    in_parts = handover("box/large read it in parts. box/small: It is empty.", model="box/large")
+    again = handover("box/small wrote it. box/small: Sections are missing.", model="box/small")
+    rate = fallback_rate(log(in_parts, again))
+    assert (rate.summaries, rate.fallbacks) == (2, 0)
+
+
+def test_what_no_longer_stands_in_the_context_is_not_counted() -> None:
+    """A model wrote it again, or it was undone; what is redone counts."""
+    failed = handover("The server refused.")
+    written_again = replace(handover(), replaces=(1,))
+    rate = fallback_rate(log(failed, written_again))
+    assert (rate.summaries, rate.fallbacks) == (1, 0)
+    assert fallback_rate(log(failed, Undone(1))) == FallbackRate()
+    rate = fallback_rate(log(failed, Undone(1), Redone(1)))
+    assert (rate.summaries, rate.fallbacks) == (1, 1)
 
 
 def test_extracts_count_that_had_to_do_without_their_model() -> None:

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.context.summaries import observation
-from helix_desktop.context.summaries.handover import parse_handover
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import (
     full_request,
@@ -23,6 +22,7 @@ from helix_desktop.context.summaries.summary_task import (
     split_task,
     transcript_lines,
 )
+from helix_desktop.context.summaries.written_sections import parse_handover
 from helix_desktop.context.window.side_question_text import TITLE_OPENING
 from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
