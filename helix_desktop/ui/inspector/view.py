@@ -187,8 +187,8 @@ class ContextBar(Themed, QWidget):
             pen.fill(part, color)
         over = QRectF(edge, _OVER, self.width() - edge, _BAR)
         pen.fill(over, "surface/45")
-        hatch = pen.color("error" if self._is_full else "warn")
-        pen.qt.fillRect(over, QBrush(hatch, Qt.BrushStyle.BDiagPattern))
+        over_color = "error" if self._is_full else "warn"
+        pen.qt.fillRect(over, QBrush(pen.color(over_color), Qt.BrushStyle.BDiagPattern))
         pen.qt.setClipping(False)
         bottom = _BAR + 2 * _OVER - 1
         if self._threshold:
@@ -201,7 +201,7 @@ class ContextBar(Themed, QWidget):
         if self._used > self._window:
             ends = (QLineF(edge - 3, y, edge + 3, y) for y in (1, bottom))
             _draw_lines(pen, "surface", 5, QLineF(edge, 0, edge, bottom))
-            _draw_lines(pen, "error", 2, QLineF(edge, 1, edge, bottom), *ends)
+            _draw_lines(pen, over_color, 2, QLineF(edge, 1, edge, bottom), *ends)
 
     def _spans(self) -> list[tuple[Segment, float, float]]:
         """Return from where to where each part goes, in pixels: free room fills what the others leave."""
