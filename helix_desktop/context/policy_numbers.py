@@ -54,7 +54,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     protect_tokens: int = 1_600
     protect_argument_steps: int = 3
     protect_recalls: int = 2
-    previous_turn_share: float = 0.10
+    previous_turn_share: float = 0.30
     sweep: SweepMode = "rent"
     sweep_min: int = 2_000
     sweep_max: int = 20_000
@@ -63,7 +63,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     cache_ttl_s: int = 300
     fold_after_steps: int = 5  # what a turn works on stays longer: see `due_folds`
     fold_least: int = 5_500
-    condense_at: float = 0.08
+    condense_at: float = 0.05
     condense_keep: float = 0.4
     condense_message: int = 600
     # As specified. In windows of 32,000 tokens 0.55 (and 0.65 to place) would bill 14.9 % of unmanaged,
@@ -294,7 +294,6 @@ PROFILES: Mapping[str, ContextPolicy] = {
         protect_steps=20,
         protect_tokens=15_000,
         protect_argument_steps=5,
-        previous_turn_share=0.30,
         sweep="fixed",
         fold_after_steps=0,
         condense_at=0.0,
@@ -309,7 +308,6 @@ PROFILES: Mapping[str, ContextPolicy] = {
         protect_steps=10,
         protect_tokens=1_000_000,
         protect_argument_steps=0,
-        previous_turn_share=0.30,
         least_saving=200,
         sweep="at once",
         fold_after_steps=0,

@@ -24,6 +24,7 @@ from helix_desktop.context.rewrites.caching import (
     PROVIDER_CACHED_PRICE,
     SweepPlan,
     WorkingSet,
+    excess_tokens,
     names_line_tokens,
     rewrite_price,
     whole_from,
@@ -79,8 +80,9 @@ def due_folds(
     may be several ranges: else nothing behind a file that is edited for long would be folded. Waiting costs
     rent, as for a sweep, and the sweep that would share the rewrite (`sweep_plan`) adds its savings; a note
     costs what it adds to the window for as long as it stands. What sending again costs depends on how full a
-    window of so many tokens is. From `rewritten_from_seq` on (0: nothing) the request is resent anyway. No
-    fold crosses one of the `edges`, where observations will begin or end.
+    window of so many tokens is. Once `previous_turn_share` is passed, no more of the last two turns is folded
+    than the excess, and that at once. From `rewritten_from_seq` on (0: nothing) the request is resent anyway.
+    No fold crosses one of the `edges`, where observations will begin or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
         return []
@@ -94,14 +96,40 @@ def due_folds(
     )
     if transcript.window.wordless_tokens(*tail) < least:  # no fold frees more
         return []
+    excess = excess_tokens(policy, gauge)
     runs = _foldable_runs(transcript, policy, gauge, tail, edges)
+    if excess:
+        runs = _without_surplus(transcript, runs, excess)
     names = sum(names_line_tokens(policy, run.gain) for run in runs)
     gain = sum(run.gain for run in runs) - names
     if not runs or gain < least:
         return []
-    if not is_cold and not _pays_off(transcript, policy, gauge, runs, names, sweep_plan, rewritten_from_seq):
+    is_due = is_cold or 0 < excess <= gain
+    if not is_due and not _pays_off(transcript, policy, gauge, runs, names, sweep_plan, rewritten_from_seq):
         return []
     return [FoldPlan(run.items[0][0].after, run.items[-1][0].seq, run.gain) for run in runs]
+
+
+def _without_surplus(transcript: Transcript, runs: Sequence[_Run], excess: int) -> list[_Run]:
+    """Return the runs up to the step with which the excess leaves; older turns are all in them.
+
+    What leaves counts as in a sweep, so that a note has the steps whose contents a sweep would take.
+    """
+    shorter = []
+    freed = 0
+    last_step = 0
+    for run in runs:
+        oldest = _Run()
+        for item, gain in run.items:
+            is_of_two_turns = item.turn >= transcript.complete_turn
+            if freed >= excess and is_of_two_turns and item.step != last_step:
+                break
+            oldest.add(item, gain)
+            freed += transcript.window.sweep_savings(item) or gain
+            last_step = item.step
+        if oldest.gain > _LEAST_RUN:
+            shorter.append(oldest)
+    return shorter
 
 
 def _pays_off(

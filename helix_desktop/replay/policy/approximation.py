@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 from threading import Lock
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +18,7 @@ from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
 from helix_desktop.context.rewrites.caching import (
     MIN_PROTECTED_STEPS,
     PROVIDER_CACHED_PRICE,
+    excess_tokens,
     names_line_tokens,
     rewrite_price,
 )
@@ -128,6 +130,18 @@ class SessionSums:
         return messages
 
 
+class _Limit(NamedTuple):
+    """How many messages there are, and how many become ready: see `whole_from` and `excess_tokens`."""
+
+    total: int
+    whole_from: int
+    excess: int
+
+    def is_freed_by(self, gain: int) -> bool:
+        """Return True if the context passed the policy's share for two turns, and this brings it below."""
+        return 0 < self.excess <= gain
+
+
 class _Batch:
     """What has become ready for one kind of rewrite, and what waiting for it has cost."""
 
@@ -138,12 +152,13 @@ class _Batch:
         self.first: int | None = None  # total tokens before the first ready message
         self.rent = 0.0
 
-    def advance(
-        self, messages: Sequence[_Message], count: int, end: int, step: int, gains: Sequence[int]
-    ) -> None:
-        """Add those of the first `end` of `count` messages that are old enough by model call `step`."""
+    def advance(self, messages: Sequence[_Message], limit: _Limit, step: int, gains: Sequence[int]) -> None:
+        """Add those of the messages within the limit that are old enough by model call `step`."""
+        count = limit.total
         total = messages[count - 1].total if count else 0
-        while self.position < end:
+        while self.position < count:
+            if self.position >= limit.whole_from and self.gain >= limit.excess:
+                break
             message = messages[self.position]
             is_old, is_far = message.step <= step - self._steps, total - message.total >= self._tokens
             is_either = (is_old or is_far) and message.step <= step - self._least_steps
@@ -242,22 +257,22 @@ class _Approximation:
         policy, messages, count = self._policy, self._messages, self._count
         step = messages[count - 1].step if count else 0
         sweeps, folds = self._sweeps, self._folds
-        is_small = self._window < policy.previous_turn_share * self._room
-        end = self._previous_turn_start if is_small else count
-        sweeps.advance(messages, count, end, step, self._savings)
+        limit = self._limit()
+        sweeps.advance(messages, limit, step, self._savings)
         before, total = self._window, self._total(count)
         shared = float(before)
         if policy.fold_after_steps:
-            folds.advance(messages, count, end, step, self._gains)
+            folds.advance(messages, limit, step, self._gains)
             names = names_line_tokens(policy, folds.gain)
             price = self._price * (folds.behind(total) + names - sweeps.gain)
             price += PROVIDER_CACHED_PRICE * NOTE_CALLS * (HEADER_TOKENS + names)
             is_ready = folds.gain - names >= policy.fold_least
-            if is_ready and folds.rent + sweeps.rent >= price:
+            is_due = folds.rent + sweeps.rent >= price or limit.is_freed_by(folds.gain - names)
+            if is_ready and is_due:
                 shared = before - (total - (folds.first or 0))
                 if self._fold(seq, at):
                     shared = float(self._fixed_tokens + self._summary)
-        if sweeps.gain and self._is_sweep_due(total):
+        if sweeps.gain and (limit.is_freed_by(sweeps.gain) or self._is_sweep_due(total)):
             shared = min(shared, before - (total - (sweeps.first or 0)))
             self._shrink(seq, at, SweepMade, sweeps.gain)
             self._swept_upto = sweeps.position
@@ -270,6 +285,14 @@ class _Approximation:
             shared = float(self._fixed_tokens)
             self._hand_over(seq, at)
         return max(0.0, shared)
+
+    def _limit(self) -> _Limit:
+        used = round(self._window * self._ratio)
+        gauge = msgspec.structs.replace(self._gauge, used=used, ratio=self._ratio)
+        excess = excess_tokens(self._policy, gauge)
+        is_small = used < self._policy.previous_turn_share * gauge.window
+        whole_from = self._previous_turn_start if excess or is_small else self._count
+        return _Limit(self._count, whole_from, excess)
 
     def _is_sweep_due(self, total: int) -> bool:
         policy, sweeps = self._policy, self._sweeps

@@ -157,6 +157,7 @@ SOON = msgspec.structs.replace(
     PROFILES["balanced"],
     protect_steps=2,
     protect_tokens=200,
+    previous_turn_share=0.10,
     sweep_min=200,
     fold_after_steps=5,
     fold_least=300,

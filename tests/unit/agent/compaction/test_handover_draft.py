@@ -378,8 +378,9 @@ async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -
 async def test_a_draft_says_what_is_cached_along_with_it() -> None:
     """Its figures count that, too: the handover alone does not free so much."""
     swept_along = msgspec.structs.replace(
-        MANUAL_ONLY, protect_steps=1, protect_tokens=0, sweep="fixed", sweep_fixed=10**6
-    )
+        MANUAL_ONLY, protect_steps=1, protect_tokens=0, sweep="fixed", sweep_fixed=10**6,
+        previous_turn_share=0.10,
+    )  # fmt: skip
     rig, conversation = await begin_with(script=working(6), policy=swept_along)
     await conversation.run("Build the thing.")
     ranges = await conversation.handovers.writer.ranges()

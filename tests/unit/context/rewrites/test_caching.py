@@ -130,8 +130,12 @@ def test_sweeps_of_any_history(simulator: SessionSimulator, policy: ContextPolic
 
 
 def small_window(policy: ContextPolicy) -> SessionSimulator:
-    """A session whose model has a context window of 24,000 tokens, with the policy as it is there."""
-    simulator = SessionSimulator(policy.scaled(24_000))
+    """A session whose model has a context window of 24,000 tokens, with the policy as it is there.
+
+    But for its share for two turns: below 30 % nothing of them would leave, however it is protected.
+    """
+    early = msgspec.structs.replace(policy, previous_turn_share=0.10)
+    simulator = SessionSimulator(early.scaled(24_000))
     info = msgspec.structs.replace(simulator.frame.info, window=24_000)
     simulator.frame = msgspec.structs.replace(simulator.frame, info=info)
     return simulator

@@ -441,7 +441,7 @@ def test_what_is_left_to_do_stands_in_the_note_of_its_steps() -> None:
     with closing(TodoSession(BALANCED)) as work:
         work.plan(FIRST)
         work.call("todo", {"items": [{"content": ""}, 3]}, "An item is empty.")
-        work.read_files(40)
+        work.read_files(60)
         assert work.count(FoldMade) > 1
         assert work.request_text().count(LEFT) == 1
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
+from itertools import pairwise
 
 import msgspec
 import pytest
@@ -19,9 +21,11 @@ from helix_desktop.context.policy_numbers import (
     policy_from_event,
 )
 from helix_desktop.context.rewrites import caching
-from helix_desktop.context.window.used_tokens import UsageGauge, measure_next_request
+from helix_desktop.context.window.used_tokens import UsageGauge, gauge_of, measure_next_request
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, SweepReason
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.replay import Replayer
 from tests.support.histories import SESSION_ACTIONS, SessionSimulator, histories, policies
 from tests.support.reachability import unreachable_content
 
@@ -134,6 +138,25 @@ def check_the_order(
             assert all(other.step >= item.step for other in left)
 
 
+def check_no_more_than_needed(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, items: list[LogItem]
+) -> None:
+    """Without the newest content that leaves of the two turns, too little would have been freed.
+
+    No bound holds where half of the share is less than a note frees, or batches don't wait for their rent.
+    """
+    excess = caching.excess_tokens(policy, gauge)
+    of_both = [
+        item
+        for item in items
+        if item.turn >= first_kept_turn(transcript) and not is_outdated(item, transcript)
+    ]
+    if of_both and excess:
+        others = (item for item in items if item is not of_both[-1])
+        freed = sum(map(transcript.window.sweep_savings, others))
+        assert freed < excess
+
+
 @given(histories(ACTIONS, eager_policies()))
 def test_what_leaves_of_two_turns_in_any_history(simulator: SessionSimulator) -> None:
     """Whatever the policy's other numbers are; nothing is lost, and no marker is made twice."""
@@ -144,6 +167,7 @@ def test_what_leaves_of_two_turns_in_any_history(simulator: SessionSimulator) ->
             check_below_the_share(transcript, items, event)
         elif isinstance(event, SweepMade):
             check_the_order(transcript, policy, items, set(event.swept))
+            check_no_more_than_needed(transcript, policy, gauge, items)
         if isinstance(event, SweepMade):
             assert not transcript.window.swept & set(event.swept)
     assert unreachable_content(simulator) == []
@@ -165,6 +189,98 @@ def test_a_larger_share_keeps_more(simulator: SessionSimulator, share: float) ->
     assert seqs[0] <= seqs[2]
     assert seqs[1] <= seqs[2]
     assert caching.whole_from(transcript, larger, gauge) <= caching.whole_from(transcript, smaller, gauge)
+
+
+@given(st.floats(0.01, 0.8), st.integers(0, 200_000), st.floats(0.4, 3.0))
+def test_what_must_leave_halves_the_context(share: float, used: int, ratio: float) -> None:
+    """Nothing has to leave below the share, nor without one, nor where so little would leave each time."""
+    policy = msgspec.structs.replace(BALANCED, previous_turn_share=share)
+    gauge = msgspec.structs.replace(gauge_of(used, policy, ModelInfo("model", "Model", 128_000)), ratio=ratio)
+    limit = share * gauge.window
+    excess = caching.excess_tokens(policy, gauge)
+    assert caching.excess_tokens(msgspec.structs.replace(policy, previous_turn_share=0.0), gauge) == 0
+    if used < limit or limit / 2 < policy.fold_least:
+        assert excess == 0
+    else:
+        left = used - excess * ratio
+        assert limit / 2 - ratio <= left <= limit / 2
+
+
+class TwoTurns:
+    """A session with the default policy whose agent reads one file a step, request by request."""
+
+    def __init__(self, window: int) -> None:
+        self._replayer = Replayer(window=window)
+        self.close = self._replayer.close
+        self.line = BALANCED.previous_turn_share * window
+        self._files = 0
+
+    def begin_turn(self) -> None:
+        self._replayer.end_turn()
+        self._replayer.feed({"role": "user", "content": "Go on with the next part."})
+
+    def read(self, tokens: int) -> str:
+        """Let the agent read a file of about so many tokens in one step; return what stands in it."""
+        self._files += 1
+        name = f"src/part{self._files}.py"
+        call = {"id": f"c{self._files}", "name": "read_file", "arguments": f'{{"path": "{name}"}}'}
+        text = f"value_{self._files} = 1\n" * (tokens // 7)
+        self._replayer.feed({"role": "assistant", "content": "I read on.", "tool_calls": [call]})
+        answer = {"role": "tool", "tool_call_id": call["id"], "name": "read_file", "content": text}
+        self._replayer.feed(answer)
+        return text
+
+    def outputs(self) -> set[str]:
+        """Return the outputs in the next request."""
+        return {message["content"] for message in self._replayer.request() if message["role"] == "tool"}
+
+    def used(self) -> int:
+        """Return the tokens of the next request."""
+        self._replayer.prepare_request()
+        policy, frame, _ = self._replayer.settings()
+        return measure_next_request(self._replayer.session.transcript, policy, frame).used
+
+
+@pytest.mark.parametrize("window", [128_000, 32_000])
+@pytest.mark.parametrize("count", [6, 10, 14, 20, 25, 30, 40])
+def test_all_outputs_of_the_previous_turn_are_whole_below_the_share(window: int, count: int) -> None:
+    """With the default policy, at each step of the next turn until the context has grown to the share."""
+    with closing(TwoTurns(window)) as session:
+        session.begin_turn()
+        size = min(3_500, int(0.7 * session.line / count))
+        outputs = {session.read(size) for _ in range(count)}
+        session.begin_turn()
+        steps = 0
+        while session.used() < session.line:
+            assert outputs <= session.outputs()
+            outputs.add(session.read(size // 3))
+            steps += 1
+            assert steps < 200
+        assert steps >= 4
+
+
+@pytest.mark.parametrize("window", [128_000, 32_000])
+def test_above_the_share_the_oldest_outputs_leave_in_one_change(window: int) -> None:
+    """With the default policy each change halves the context at most; then it grows for many steps."""
+    with closing(TwoTurns(window)) as session:
+        session.begin_turn()
+        size = window // 100
+        outputs = [session.read(size) for _ in range(20)]
+        session.begin_turn()
+        changes = []
+        used = session.used()
+        for step in range(80):
+            outputs.append(session.read(size))
+            used_before = used
+            used = session.used()
+            sent = session.outputs()
+            whole = [output in sent for output in outputs]
+            assert whole == sorted(whole)  # the oldest leave first
+            if used < used_before:
+                changes.append(step)
+                assert 0.45 * session.line <= used <= 0.6 * session.line
+        assert len(changes) >= 4
+        assert min(later - earlier for earlier, later in pairwise(changes)) >= 10
 
 
 def test_a_policy_of_before_the_field_has_its_profile_s_share() -> None:
