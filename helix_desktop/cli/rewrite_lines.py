@@ -27,7 +27,9 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
     Unpinned,
 )
+from helix_desktop.domain.events.session import SessionRenamed
 from helix_desktop.domain.events.summary import (
+    FailedPreparation,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -68,7 +70,9 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 
-Rewrite: TypeAlias = RewriteEvent | HandoverFailed | HandoverDiscarded | ObservationsMade | ObservationsFailed
+Rewrite: TypeAlias = (
+    RewriteEvent | HandoverFailed | HandoverDiscarded | ObservationsMade | ObservationsFailed | SessionRenamed
+)
 
 
 def rewrite_lines(log: Sequence[RecordedEvent], *, is_managed: bool = True) -> Iterator[str]:
@@ -92,7 +96,9 @@ def rewrite_lines(log: Sequence[RecordedEvent], *, is_managed: bool = True) -> I
 
 def _is_rewrite(event: Event) -> TypeGuard[Rewrite]:
     if isinstance(event, HandoverDiscarded):
-        return event.prepared is not None
+        return event.prepared is not None or event.failed is not None
+    if isinstance(event, SessionRenamed):
+        return event.by == "model" and bool(event.read)
     return isinstance(event, Rewrite)
 
 
@@ -146,6 +152,11 @@ class RewriteWords:
                 return of_one or undo_text(title, is_undo=is_undo)
             case HandoverFailed(what=what, why=why) | ObservationsFailed(what=what, why=why):
                 return translate(join_sentences(what, why))
+            case SessionRenamed(title=title):
+                return tr("Title written: “{title}”", title=title)
+            case HandoverDiscarded(failed=FailedPreparation(work=work, why=why)):
+                line = tr("No title was written.") if work == "title" else tr("No summary was prepared.")
+                return translate(join_sentences(line, why))
             case HandoverDiscarded():
                 state = checkpoint_state(transcript, seq, is_managed=self._is_managed)
                 return dotted((self._titles.get(seq, ""), state or unused_state(self._updates.get(seq, ""))))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias, get_args
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
@@ -104,7 +104,7 @@ def key_of(row: Row) -> Hashable:
     return row.key if isinstance(row, TimelineRow) else row.objectName()
 
 
-def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCard]:
+def fold_rewrites(cards: Iterable[TimelineCard]) -> list[FoldedRow | TimelineCard]:
     """Return cards, newest first, with what happened between two handovers as one row.
 
     What failed and can be tried again stays in sight.
@@ -119,7 +119,8 @@ def fold_rewrites(cards: Sequence[TimelineCard]) -> list[FoldedRow | TimelineCar
         is_folded = has_newer and len(between) >= _MIN_FOLDED
         rows += [FoldedRow(tuple(between))] if is_folded else between
         rows.append(card)
-        between, has_newer = [], has_newer or isinstance(card, HandoverCard)
+        between = []
+        has_newer = has_newer or isinstance(card, HandoverCard)
     return rows + between
 
 

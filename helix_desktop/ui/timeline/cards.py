@@ -637,6 +637,41 @@ class FailureCard(TimelineCard, frozen=True):
         return framed(content, (14, 6, 14, 10), 0), dotted((*self.texts, self.cost))
 
 
+def request_text(read: int, used: str) -> str:
+    """Return what a request of a model read, and what it took; empty where neither is known."""
+    reads = tr("read {tokens}", tokens=format_token_count(read)) if read else ""
+    return dotted((reads, tr("used {amount}", amount=used) if used else ""))
+
+
+class BackgroundCard(TimelineCard, frozen=True):
+    """A request that Helix made beside the turns: it wrote a title, or came to nothing.
+
+    `why` says why it came to nothing, and `refused` is what the model wrote then.
+    """
+
+    line: str
+    amount: str = ""
+    why: str = ""
+    refused: str = ""
+
+    @property
+    def title(self) -> str:
+        return self.line
+
+    def node(self, live: int) -> Node:
+        return "limit" if self.why else "mark"
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        words = dotted((self.line, self.amount))
+        icon = Icon("info", "muted") if self.why else Icon("pencil", "muted")
+        content: list[Box] = [icon_line(icon, Words(words, 13), [time_text(self.at_ms, look)])]
+        below: list[Box] = [Words(self.why, 12, "muted")] if self.why else []
+        below += [refused_fold(self.refused, look)] if self.refused else []
+        if below:
+            content.append(Frame(Column(below), (24, 0, 0, 0)))
+        return framed(content, (14, 5, 14, 8 if below else 5), 0), dotted((words, self.why))
+
+
 ActionKind: TypeAlias = Literal["pin", "unpin", "form", "exclude", "policy", "hold", "resume", "branch"]
 _GLYPHS: dict[ActionKind, str] = {
     "pin": "pin",

@@ -36,10 +36,12 @@ from helix_desktop.domain.events.session import (
     HoldSet,
     PolicyChosen,
     SessionBranched,
+    SessionRenamed,
     WindowLearned,
 )
 from helix_desktop.domain.events.summary import (
     Bullet,
+    FailedPreparation,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -53,6 +55,7 @@ from helix_desktop.domain.typed_text import typed_text
 from helix_desktop.ui.timeline.cards import (
     ActionKind,
     Attempt,
+    BackgroundCard,
     Contents,
     FailureCard,
     FormCard,
@@ -62,6 +65,7 @@ from helix_desktop.ui.timeline.cards import (
     SweepCard,
     TimelineCard,
     UndoCard,
+    request_text,
 )
 from helix_desktop.ui.timeline.summary_cards import (
     ChangeCard,
@@ -83,6 +87,7 @@ from helix_desktop.words.context_changes import (
     pin_text,
     undo_of_one_text,
 )
+from helix_desktop.words.costs import cost_text
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
@@ -95,9 +100,10 @@ from helix_desktop.words.summaries import (
     unsent_state,
     unsent_title,
 )
-from helix_desktop.words.translation import translate
+from helix_desktop.words.translation import Translator, translate
 
 text = TextContext("Timeline")
+tr = Translator("Timeline")
 
 R = TypeVar("R", bound=Rewrite)
 _NAME_CHARS = 60  # of an output's name
@@ -224,6 +230,12 @@ class _CardReducer:
                     read=read,
                     after=handover.tokens,
                 )
+            case HandoverDiscarded(failed=FailedPreparation() as failed) as event:
+                return self._failed_preparation(recorded, event, failed)
+            case SessionRenamed(by="model", read=read) as event if read:
+                line = tr("Title written: “{title}”", title=event.title)
+                used = cost_text(event.spent, event.cost, self._is_demo, event.estimated, event.unpriced)
+                return BackgroundCard(seq, at, line, request_text(read, used))
             case FoldMade() as event:
                 return self._sized(FoldCard(seq, at, event, summary_title(event, self._transcript)))
             case ObservationsMade() as event:
@@ -276,6 +288,20 @@ class _CardReducer:
                 is_changed = seq in self._transcript.rewrites.chosen_forms
                 return FormCard(seq, at, event, is_changed, is_demo=self._is_demo)
         return None
+
+    def _failed_preparation(
+        self, recorded: RecordedEvent, event: HandoverDiscarded, failed: FailedPreparation
+    ) -> BackgroundCard:
+        line = tr("No title was written") if failed.work == "title" else tr("No summary was prepared")
+        used = cost_text(event.spent, event.cost, self._is_demo, event.estimated, event.unpriced)
+        return BackgroundCard(
+            recorded.seq,
+            recorded.at,
+            line,
+            request_text(failed.read, used),
+            why=translate(failed.why),
+            refused=failed.refused,
+        )
 
     def _handover(self, recorded: RecordedEvent, event: HandoverMade) -> HandoverCard:
         return HandoverCard(

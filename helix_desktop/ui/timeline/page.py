@@ -47,6 +47,7 @@ from helix_desktop.ui.timeline.summary_cards import (
     HandoverCard,
     ObservationsCard,
     PlacedCard,
+    PreparedCard,
 )
 from helix_desktop.ui.timeline.usage_chart import UsageChart
 from helix_desktop.ui.timeline.usage_points import UsagePoint, usage_points, with_current_usage
@@ -128,21 +129,27 @@ class TimelineFilterBar(HostedRow):
         if self.group not in {*groups, None}:
             self.choose(None)
         self._flow.rearrange()
-        has_hidden = not all(map(_is_change, cards))
+        has_hidden = not all(map(_is_in_all, cards))
         self.is_needed = has_hidden or (len(cards) >= MIN_CARDS and len(groups) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        return self.group in card.filters if self.group is not None else _is_change(card)
+        return self.group in card.filters if self.group is not None else _is_in_all(card)
 
 
-def _is_change(card: TimelineCard) -> bool:
-    """Return False of what changed no request: it is shown among others of its kind, not among all."""
+def _is_in_all(card: TimelineCard) -> bool:
+    """Return False of a large output that the agent simply got whole: only its own filter shows it."""
     match card:
-        case HandoverCard(is_checkpoint=True) | ObservationsCard():
-            return False
         case FormCard(form="full", has_failed=False, is_changed=False):
             return False
     return True
+
+
+def _as_line(card: TimelineCard) -> TimelineCard:
+    """Return a summary that changed no request as one line, any other card as it is."""
+    match card:
+        case HandoverCard(is_checkpoint=True) | ObservationsCard():
+            return PreparedCard(card.seq, card.at_ms, card)
+    return card
 
 
 class Timeline(Themed, QWidget):
@@ -221,7 +228,7 @@ class Timeline(Themed, QWidget):
         if state.running is not None and (self.filter_bar.group == "compacted" or not state.running.is_early):
             rows.append(state.running)
         cards = [card for card in self._changes if self.filter_bar.matches(card)]
-        rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(cards))
+        rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(map(_as_line, cards)))
         self.cards.show_rows(rows)
 
     def _with_open(self, rows: Sequence[Row]) -> Iterator[Row]:

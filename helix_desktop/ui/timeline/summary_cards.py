@@ -58,6 +58,7 @@ from helix_desktop.ui.timeline.cards import (
     ledger_fold,
     long_words,
     refused_fold,
+    request_text,
     source_chip,
     text_fold,
     time_text,
@@ -346,6 +347,37 @@ class ObservationsCard(TimelineCard, frozen=True):
 def _unsent_pill(state: str, explained: str, used_in: str = "") -> Pill:
     """Return the `state` of a summary while it is of use; else what became of it."""
     return Pill(state, tip=explained) if state else Pill(unused_state(used_in))
+
+
+class PreparedCard(TimelineCard, frozen=True):
+    """One line for a summary that changed no request, with its own card behind it."""
+
+    card: HandoverCard | ObservationsCard
+
+    @property
+    def key(self) -> Hashable:
+        return "prepared", self.card.seq
+
+    @property
+    def below(self) -> Sequence[TimelineCard]:
+        return (self.card,)
+
+    @property
+    def title(self) -> str:
+        return tr("{summary} prepared", summary=self.card.title)
+
+    @property
+    def amount(self) -> str:
+        event = self.card.event
+        read = self.card.read if isinstance(self.card, HandoverCard) else self.card.event.read
+        used = cost_text(event.spent, event.cost, event.demo, event.estimated, event.unpriced)
+        return request_text(read, used)
+
+    def draw(self, look: CardLook) -> tuple[Box, str]:
+        head = fold(look, "rewrites", self.title, self.amount, "muted")
+        head.grow = head.shrink = True
+        line = RowWithEnd([head, time_text(self.at_ms, look)])
+        return Frame(line, (14, 0, 14, 0)), dotted((self.title, self.amount))
 
 
 class PlacedCard(Rewrite, frozen=True):

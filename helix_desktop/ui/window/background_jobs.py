@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from functools import partial
 
@@ -15,12 +15,14 @@ from helix_desktop.agent.session import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
+    PreparationProgress,
     SideQuestionProgress,
     SubagentProgress,
 )
 from helix_desktop.agent.subagents import DELEGATE
 from helix_desktop.agent.tool_calls.runner import RunningCall
 from helix_desktop.context.log.running_calls import running_target
+from helix_desktop.domain.cost import CostEstimate
 from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.system.clock import wall_clock_ms
@@ -41,7 +43,8 @@ tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
 _INTAKE = "intake"
-_BESIDE_MESSAGE = {*_JOB_IDS.values(), _INTAKE}
+_CHECKPOINT, _TITLE = "checkpoint", "title"
+_BESIDE_MESSAGE = {*_JOB_IDS.values(), _INTAKE, _CHECKPOINT, _TITLE}
 """What a model does to the context, mostly by itself: it stands beside the message, and covers nothing."""
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
@@ -51,7 +54,12 @@ _POLL_MS = 250
 _MAX_CHARS = 80  # of a target
 
 BackgroundProgress = (
-    CompactionProgress | ObservationProgress | IntakeProgress | SideQuestionProgress | SubagentProgress
+    CompactionProgress
+    | ObservationProgress
+    | PreparationProgress
+    | IntakeProgress
+    | SideQuestionProgress
+    | SubagentProgress
 )
 
 
@@ -62,6 +70,7 @@ class BackgroundJobs:
         self._handover, self._observation = CompactionProgress("idle"), ObservationProgress("idle")
         self._intake, self._side_question = IntakeProgress(), SideQuestionProgress()
         self._subagents: dict[str, SubagentProgress] = {}
+        self._prepared: dict[str, CostEstimate] = {}  # titles and checkpoints under way
 
     def apply(self, update: BackgroundProgress) -> bool:
         """Take an update in; whether it says something new."""
@@ -70,6 +79,10 @@ class BackgroundJobs:
                 self._handover = update
             case ObservationProgress():
                 self._observation = update
+            case PreparationProgress(work=work, estimate=None):
+                self._prepared.pop(work, None)
+            case PreparationProgress(work=work, estimate=CostEstimate() as estimate):
+                self._prepared[work] = estimate
             case IntakeProgress():
                 self._intake = update
             case SideQuestionProgress():
@@ -103,7 +116,8 @@ class BackgroundJobs:
 
     @property
     def is_idle(self) -> bool:
-        return not (self.card or self._subagents or self._side_question.is_running or self._intake.text)
+        is_preparing = bool(self.card or self._prepared)
+        return not (is_preparing or self._subagents or self._side_question.is_running or self._intake.text)
 
     def rows(self, conversation: Conversation, start: StartCoroutine) -> list[JobRow]:
         stops: dict[Attempt, Callable[[], object]] = {
@@ -112,18 +126,31 @@ class BackgroundJobs:
         }
         rows = []
         for what, progress in self._compactions.items():
-            if progress.phase != "idle" and not _is_early(progress):  # it has a card in the timeline
+            if progress.phase != "idle" and not _is_early(progress):
                 words = " · ".join(filter(None, (running_text(progress), _estimate_of(progress))))
                 why = tr("A model summarizes older messages for a compaction. Stop changes nothing.")
                 stop_it = JobAction("stop", stops[what], why)
-                rows.append(JobRow(_JOB_IDS[what], words, action=stop_it))
+                rows.append(JobRow(_JOB_IDS[what], words, action=stop_it, short_text=tr("Summarizing…")))
         rows += self._subagent_rows(conversation)
         if self._side_question.is_running:
             cancel = conversation.side_questions.cancel
             stop_it = JobAction("stop", lambda: start(cancel(), "cancel side question"))
             rows.append(JobRow("side_question", tr("Answering a side question"), action=stop_it))
         if self._intake.text:
-            rows.append(JobRow(_INTAKE, translate(self._intake.text)))
+            rows.append(JobRow(_INTAKE, translate(self._intake.text), short_text=tr("Shortening…")))
+        return rows + self._preparation_rows(conversation)
+
+    def _preparation_rows(self, conversation: Conversation) -> list[JobRow]:
+        """Return a line for each request that a model works on although nothing waits for it."""
+        rows = []
+        if self._observation.phase != "idle" and self._observation.is_early:
+            cancel = conversation.observations.cancel
+            rows.append(_summary_row(_JOB_IDS["observations"], self._observation.estimate, cancel))
+        if (estimate := self._prepared.get(_CHECKPOINT)) is not None:
+            rows.append(_summary_row(_CHECKPOINT, estimate, conversation.checkpoints.cancel))
+        if (estimate := self._prepared.get(_TITLE)) is not None:
+            words = tr("Writing a title")
+            rows.append(JobRow(_TITLE, _with_reading(words, estimate), short_text=words))
         return rows
 
     def _subagent_rows(self, conversation: Conversation) -> list[JobRow]:
@@ -196,10 +223,9 @@ class SessionJobs(QObject):
         if work is None:
             composer.show_work()
         elif work.action is None:
-            composer.show_work(work.text, tr("Shortening…"))
+            composer.show_work(work.text, work.short_text)
         else:
-            shorter = _running_texts(jobs.compaction) if jobs.compaction is not None else ()
-            composer.show_work(work.text, *shorter, why=work.action.effect, end=work.action.run)
+            composer.show_work(work.text, work.short_text, why=work.action.effect, end=work.action.run)
 
     def _show_calls(self) -> None:
         conversation = self._session.find_conversation()
@@ -244,16 +270,24 @@ def _is_early(progress: CompactionProgress | ObservationProgress) -> bool:
 
 
 def running_text(progress: CompactionProgress | ObservationProgress) -> str:
-    return _running_texts(progress)[0]
-
-
-def _running_texts(progress: CompactionProgress | ObservationProgress) -> Sequence[str]:
-    """Return what runs, in fewer and fewer words."""
-    shortest = tr("Summarizing…")
     turns = translate(progress.turns) if isinstance(progress, ObservationProgress) else ""
     if turns:
-        return tr("Summarizing {turns}…", turns=turns), shortest
-    return tr("Summarizing older messages…"), shortest
+        return tr("Summarizing {turns}…", turns=turns)
+    return tr("Summarizing older messages…")
+
+
+def _summary_row(job_id: str, estimate: CostEstimate | None, cancel: Callable[[], object]) -> JobRow:
+    words = tr("Preparing a summary")
+    why = tr("A model summarizes older messages ahead of a compaction. Stop changes nothing.")
+    stop_it = JobAction("stop", cancel, why)
+    return JobRow(job_id, _with_reading(words, estimate), action=stop_it, short_text=words)
+
+
+def _with_reading(words: str, estimate: CostEstimate | None) -> str:
+    """Return what a model does, with the tokens that it reads, once they are known."""
+    if estimate is None:
+        return words
+    return " · ".join((words, tr("reads {tokens}", tokens=format_tokens(estimate.tokens))))
 
 
 def stop_call(conversation: Conversation, call_id: str, effect: str) -> JobAction:

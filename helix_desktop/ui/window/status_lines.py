@@ -46,12 +46,16 @@ class JobAction(NamedTuple):
 
 
 class JobRow(NamedTuple):
-    """One running job: verb and count as text, progress 0..1 or None when unknown."""
+    """One running job: verb and count as text, progress 0..1 or None when unknown.
+
+    `short_text` says the same where there is little room.
+    """
 
     id: str
     text: str
     progress: float | None = None
     action: JobAction | None = None
+    short_text: str = ""
 
 
 class _JobButton(PushButton):
