@@ -81,7 +81,7 @@ class WorkspaceFallbacks:
         async with self._lock:
             listed = await self._store.sessions()
             for session in listed:
-                if self._counted.get(session.id, (0,))[0] != session.events:
+                if session.id not in self._counted or self._counted[session.id][0] != session.events:
                     self._counted[session.id] = session.events, await self._count_session(session)
             return sum((self._counted[session.id][1] for session in listed), FallbackRate())
 

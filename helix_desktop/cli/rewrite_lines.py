@@ -155,8 +155,12 @@ class RewriteWords:
             case SessionRenamed(title=title):
                 return tr("Title written: “{title}”", title=title)
             case HandoverDiscarded(failed=FailedPreparation(work=work, why=why)):
-                line = tr("No title was written.") if work == "title" else tr("No summary was prepared.")
-                return translate(join_sentences(line, why))
+                lines = {
+                    "title": tr("No title was written."),
+                    "checkpoint": tr("No summary was prepared."),
+                    "handover": tr("The summary without a model was not written again."),
+                }
+                return translate(join_sentences(lines[work], why))
             case HandoverDiscarded():
                 state = checkpoint_state(transcript, seq, is_managed=self._is_managed)
                 return dotted((self._titles.get(seq, ""), state or unused_state(self._updates.get(seq, ""))))

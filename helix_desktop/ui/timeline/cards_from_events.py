@@ -292,12 +292,16 @@ class _CardReducer:
     def _failed_preparation(
         self, recorded: RecordedEvent, event: HandoverDiscarded, failed: FailedPreparation
     ) -> BackgroundCard:
-        line = tr("No title was written") if failed.work == "title" else tr("No summary was prepared")
+        lines = {
+            "title": tr("No title was written"),
+            "checkpoint": tr("No summary was prepared"),
+            "handover": tr("The summary without a model was not written again"),
+        }
         used = cost_text(event.spent, event.cost, self._is_demo, event.estimated, event.unpriced)
         return BackgroundCard(
             recorded.seq,
             recorded.at,
-            line,
+            lines[failed.work],
             request_text(failed.read, used),
             why=translate(failed.why),
             refused=failed.refused,

@@ -124,6 +124,7 @@ async def test_looking_asks_no_model_and_a_turn_says_what_it_asks(qapp: QApplica
             go.set()
             await until(lambda: rig.conversation.session.transcript.title == "Tabs everywhere", "its words")
             assert not rig.composer.work_text()
+            rig.window.show_page("timeline")
             await rig.wiring.session.refresh()
             (title,) = await until(lambda: timeline_rows(rig, BackgroundCard), "its line in the timeline")
             assert title.line == "Title written: “Tabs everywhere”"
