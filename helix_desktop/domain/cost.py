@@ -67,6 +67,10 @@ class Spending(msgspec.Struct, frozen=True):
         )
 
 
+NOTHING_SPENT = Spending()
+"""Of an event that cost nothing: nearly all of a log, so nothing is added up for them."""
+
+
 class Budget(msgspec.Struct, frozen=True):
     """Limits of spending: input and output tokens, US dollars; 0: no limit."""
 
@@ -176,6 +180,8 @@ def spending_of(event: Event) -> Spending:
     In older logs calls of an event that cost nothing had no price, unless the demo model answered.
     """
     spent = _paid_for(event)
+    if spent is NOTHING_SPENT:
+        return spent
     if getattr(event, "demo", False):
         spent = msgspec.structs.replace(spent, demo=spent.tokens)
     unpriced: int | None = getattr(event, "intake_unpriced", getattr(event, "unpriced", None))
@@ -189,15 +195,17 @@ def spending_of(event: Event) -> Spending:
 def _paid_for(event: Event) -> Spending:
     match event:
         case AssistantSpoke(agent=agent) if agent:  # another agent made and paid for it
-            return Spending()
+            return NOTHING_SPENT
         case AssistantSpoke():
             return _step_spending(event)
         case ToolAnswered(chosen="timeout", intake_tokens=tokens) if tokens:  # no report came
             return Spending(tokens, event.intake_cost, estimated=True)
         case ToolAnswered() | FormChosen():
+            if not (event.intake_tokens or event.intake_cost or event.intake_estimated):
+                return NOTHING_SPENT
             return Spending(event.intake_tokens, event.intake_cost, event.intake_estimated)
         case HandoverMade(prepaid=True):
-            return Spending()
+            return NOTHING_SPENT
         case TurnEnded():
             return Spending(event.spent, event.cost, event.spent > 0)
         case (
@@ -210,13 +218,13 @@ def _paid_for(event: Event) -> Spending:
             | SessionRenamed()
         ):
             return Spending(event.spent, event.cost, event.estimated)
-    return Spending()
+    return NOTHING_SPENT
 
 
 def delegated_spending(event: Event) -> Spending:
     """Return what the subagent behind a result spent, which its own session counts."""
     if not isinstance(event, ToolAnswered) or event.delegated is None:
-        return Spending()
+        return NOTHING_SPENT
     return Spending(event.delegated.tokens, event.delegated.cost, event.delegated.estimated)
 
 

@@ -11,7 +11,6 @@ from typing import TypeVar
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
-    Attachment,
     MessageEvent,
     ToolAnswered,
     UserSpoke,
@@ -57,15 +56,13 @@ def tokens_of(event: MessageEvent) -> int:
             return tokens + FRAMING_TOKENS
 
 
-def _full_tokens_of(event: MessageEvent) -> int:
-    """Return the tokens of a message, framing included, counting all of what is shown in part."""
-    parts: tuple[ToolAnswered | Attachment, ...] = ()
-    match event:
-        case UserSpoke(attachments=attachments):
-            parts = attachments
-        case ToolAnswered():
-            parts = (event,)
-    return tokens_of(event) + sum(max(0, part.full_tokens - part.tokens) for part in parts)
+def _hidden_tokens_of(event: MessageEvent) -> int:
+    """Return the tokens of what a message, shown in part, does not show."""
+    if isinstance(event, AssistantSpoke):
+        return 0
+    if isinstance(event, ToolAnswered):
+        return max(0, event.full_tokens - event.tokens)
+    return sum(max(0, part.full_tokens - part.tokens) for part in event.attachments)
 
 
 def saving_of(event: MessageEvent) -> int:
@@ -90,7 +87,7 @@ def word_tokens_of(event: MessageEvent) -> int:
     match event:
         case UserSpoke(text=text, tokens=tokens):
             return int(tokens * typed_share(text))
-        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
+        case AssistantSpoke(text=text, calls=calls, tokens=tokens) if text:
             called = sum(len(call.name) + len(call.arguments) for call in calls)
             return tokens * len(text) // max(1, len(text) + called)
     return 0
@@ -180,7 +177,7 @@ class MessageLog:
         self._counts.append(_with_message(self._counts[-1] if self._counts else MessageCounts(), event))
         self._seqs.append(recorded.seq)
         self._cumulative.append(cumulative)
-        self._cumulative_full.append(self.full_total_tokens + _full_tokens_of(event))
+        self._cumulative_full.append(self.full_total_tokens + tokens + _hidden_tokens_of(event))
         return item
 
     def drop_after(self, seq: int) -> None:

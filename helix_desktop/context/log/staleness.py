@@ -63,6 +63,26 @@ class _FileText(msgspec.Struct, frozen=True):
         return self.lines.covers(earlier.lines) and (self.is_in_full or not earlier.is_in_full)
 
 
+_TextChain = tuple[_FileText, "_TextChain | None"]
+"""The newest text and those before it: to add one costs the same for any number, and forks share them."""
+
+
+def _distinct_texts(chain: _TextChain | None) -> list[_FileText]:
+    """Return the texts of a chain, oldest first; of those with the same contents only the newest."""
+    found: dict[tuple[str, ...], _FileText] = {}
+    while chain is not None:
+        text, chain = chain
+        found.setdefault(text.digests, text)
+    return list(reversed(found.values()))
+
+
+def _chain_of(texts: Iterable[_FileText]) -> _TextChain | None:
+    chain: _TextChain | None = None
+    for text in texts:
+        chain = text, chain
+    return chain
+
+
 class _Edit(msgspec.Struct, frozen=True):
     """An edit of a file in a part of a message: its arguments with the new texts, or its output."""
 
@@ -88,8 +108,8 @@ class _Output(msgspec.Struct, frozen=True):
 class Staleness:
     """What a session's content is worth after its events so far; only `apply` changes it.
 
-    A function of the events alone. An event costs the same however long the log is, but for the reads and
-    edits of one file between two of its changes.
+    A function of the events alone. An event costs the same however long the log is, but for reads of ever
+    other lines of one file and edits of one file that nothing replaced.
 
     `superseded` maps a message to the event that made it stale, repeated or replaced it; see the module.
     `stale_digests` maps a content of a file, read or written, to the event that changed that file; not where
@@ -108,8 +128,9 @@ class Staleness:
         self._calls: dict[str, ToolCall] = {}
         self._argument_digests: dict[str, tuple[str, ...]] = {}  # by call of the newest answer
         self._names: dict[str, tuple[str, ...]] = {}  # paths by their last component
-        self._texts: dict[str, tuple[_FileText, ...]] = {}  # by path, since its last change
-        self._texts_by_version: dict[tuple[str, str], tuple[_FileText, ...]] = {}  # by path and fingerprint
+        self._paths_as_spelled: dict[str, str] = {}  # the path of each spelling that never gets another one
+        self._texts: dict[str, _TextChain] = {}  # by path, since its last change
+        self._texts_by_version: dict[tuple[str, str], _TextChain] = {}  # by path and fingerprint
         self._edits: dict[str, tuple[_Edit, ...]] = {}
         self._newest_texts: dict[str, tuple[_FileText, ...]] = {}  # by path; also those that edits made stale
         self._path_of_digest: dict[str, str] = {}
@@ -121,7 +142,7 @@ class Staleness:
         self._edited_paths: dict[str, int] = {}  # each with its newest edit in the running turn
         self._open_calls: dict[str, ToolCall] = {}  # those of the newest answer without an output
         self._runs: dict[str, tuple[int, int]] = {}  # in it, too: newest result and number, by command
-        self._named_files: dict[str, tuple[str, ...]] = {}  # words of its messages, by their last component
+        self._user_texts: tuple[str, ...] = ()  # of its messages, as sent
         self._recalls: dict[str, int] = {}  # in it, too: the newest output of each recall, by its arguments
         self.file_versions: dict[str, FileVersion] = {}
         self.unannounced: dict[str, ChangedFile] = {}
@@ -156,7 +177,8 @@ class Staleness:
 
         And those that the texts of `queued` messages name, with which the turn goes on or the next begins.
         """
-        named = (self._named_files, *map(_file_names, queued))
+        texts = (*map(typed_text, self._user_texts), *queued)
+        named = tuple(map(_file_names, texts))
         return {
             text.seq: max(text.seq, self._step)
             for path, texts in self._newest_texts.items()
@@ -172,11 +194,10 @@ class Staleness:
             case UserSpoke():
                 if not event.steered:
                     self._edited_paths, self._runs, self._recalls = {}, {}, {}
-                    self._named_files = {}
+                    self._user_texts = ()
                 if not event.steered or tells_of_files(event.note):  # older versions steered without a note
                     self.unannounced = {}
-                for base, names in _file_names(typed_text(event.text)).items():
-                    self._named_files[base] = (*self._named_files.get(base, ()), *names)
+                self._user_texts = (*self._user_texts, event.text)
                 self._add_attachments(seq, event)
             case AssistantSpoke():
                 self._add_step(seq, event)
@@ -347,31 +368,38 @@ class Staleness:
                     self._supersede(edit.seq, edit.part, seq)
 
     def _add_text(self, path: str, text: _FileText) -> None:
-        for earlier in (newest := self._newest_texts.get(path, ())):
+        left: list[_FileText] = []
+        for earlier in self._newest_texts.get(path, ()):
             if text.repeats(earlier):
                 self._supersede(earlier.seq, earlier.part, text.seq)
-        self._newest_texts[path] = (*(other for other in newest if not text.repeats(other)), text)
-        others = (other for other in self._texts.get(path, ()) if other.digests != text.digests)
-        self._texts[path] = (*others, text)
+            else:
+                left.append(earlier)
+        self._newest_texts[path] = (*left, text)
+        self._texts[path] = text, self._texts.get(path)
         if text.fingerprint:
             version = path, text.fingerprint
-            same = (
-                other for other in self._texts_by_version.get(version, ()) if other.digests != text.digests
-            )
-            self._texts_by_version[version] = (*same, text)
+            self._texts_by_version[version] = text, self._texts_by_version.get(version)
         for digest in text.digests:
             self._path_of_digest[digest] = path
             self.stale_digests.pop(digest, None)
 
     def _end_texts(self, path: str, by: int, fingerprint: str) -> None:
         """Note that a file changed: all that was read of it is stale, but what it holds again."""
-        for text in self._texts.pop(path, ()):
+        for text in _distinct_texts(self._texts.pop(path, None)):
             self._supersede(text.seq, text.part, by)
             for digest in text.digests:
                 if self._path_of_digest[digest] == path:
                     self.stale_digests[digest] = by
-        if again := self._texts_by_version.get((path, fingerprint), ()):
-            self._texts[path] = again
+        self._take_again(path, fingerprint)
+
+    def _take_again(self, path: str, fingerprint: str) -> None:
+        """Note that a file is as it was once: what was read of it then is not stale."""
+        version = path, fingerprint
+        again = _distinct_texts(self._texts_by_version.get(version))
+        chain = _chain_of(again)
+        if chain is None:
+            return
+        self._texts[path] = self._texts_by_version[version] = chain
         for digest in (digest for text in again for digest in text.digests):
             if self._path_of_digest[digest] == path:
                 self.stale_digests.pop(digest, None)
@@ -420,12 +448,18 @@ class Staleness:
 
     def _path(self, path: str) -> str:
         """Return the one spelling of a path: the first that occurred."""
-        path = self._known_path(path)
-        name = posixpath.basename(path)
+        settled = self._paths_as_spelled.get(path)
+        if settled is not None:
+            return settled
+
+        known = self._known_path(path)
+        name = posixpath.basename(known)
         names = self._names.get(name, ())
-        if path not in names:
-            self._names[name] = (*names, path)
-        return path
+        if known not in names:
+            self._names[name] = (*names, known)
+        if known == _normalized(path):
+            self._paths_as_spelled[path] = known
+        return known
 
     def _known_path(self, path: str) -> str:
         """Return the spelling of a path that occurred before, if one did.
@@ -433,7 +467,7 @@ class Staleness:
         An absolute path and a relative one are the same file if one ends with the other; not by the name
         alone, which many folders have.
         """
-        path = posixpath.normpath(path.replace("\\", "/"))
+        path = _normalized(path)
         names = self._names.get(posixpath.basename(path), ())
         same = [] if path in names else [other for other in names if _is_same_file(path, other)]
         return max(same, key=len) if same else path
@@ -446,6 +480,10 @@ def _file_names(text: str) -> Mapping[str, Sequence[str]]:
     for name in {posixpath.normpath(word.rstrip(".")) for word in _FILE_NAME.findall(text)}:
         names.setdefault(posixpath.basename(name), []).append(name)
     return names
+
+
+def _normalized(path: str) -> str:
+    return posixpath.normpath(path.replace("\\", "/"))
 
 
 def _is_named(path: str, name: str) -> bool:

@@ -18,7 +18,14 @@ from helix_desktop.context.log.window_entries import WindowEntries
 from helix_desktop.context.log.window_layout import AddedInstructions
 from helix_desktop.context.policy_numbers import ContextPolicy, policy_from_event
 from helix_desktop.domain.choices import AGENT_NAMES, Effort, PermissionMode, SentEffort
-from helix_desktop.domain.cost import BackgroundWork, Budget, Spending, delegated_spending, spending_of
+from helix_desktop.domain.cost import (
+    NOTHING_SPENT,
+    BackgroundWork,
+    Budget,
+    Spending,
+    delegated_spending,
+    spending_of,
+)
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     MessageEvent,
@@ -160,8 +167,11 @@ class Transcript:
         self.newest, self.last_seq = recorded, recorded.seq
         spent = spending_of(recorded.event)
         self._is_demo = getattr(recorded.event, "demo", self._is_demo)
-        self.spending += replace(spent, demo=spent.tokens, unpriced=0) if self._is_demo else spent
-        self._delegated_spending += delegated_spending(recorded.event)
+        if spent is not NOTHING_SPENT:
+            self.spending += replace(spent, demo=spent.tokens, unpriced=0) if self._is_demo else spent
+        delegated = delegated_spending(recorded.event)
+        if delegated is not NOTHING_SPENT:
+            self._delegated_spending += delegated
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add_message(recorded, event)

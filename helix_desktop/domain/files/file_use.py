@@ -251,13 +251,14 @@ class FileUse(msgspec.Struct, frozen=True):
 
 def file_use(call: ToolCall) -> FileUse | None:
     """Return what a call does with files; None if it names none, or only lists, searches or runs."""
-    return _use_of_short(call) if len(call.arguments) <= _SHORT_CHARS else _use_of_long(call)
+    remembered = _use_of_short if len(call.arguments) <= _SHORT_CHARS else _use_of_long
+    return remembered(call.name, call.arguments)
 
 
-def _use_of(call: ToolCall) -> FileUse | None:
-    kind, args = tool_kind(call.name), decode_arguments(call.arguments)
+def _use_of(name: str, arguments: str) -> FileUse | None:
+    kind, args = tool_kind(name), decode_arguments(arguments)
     if not isinstance(args, dict):
-        paths = tuple(dict.fromkeys(PATCHED.findall(call.arguments)))
+        paths = tuple(dict.fromkeys(PATCHED.findall(arguments)))
         return FileUse("edit", paths) if kind == "edit" and paths else None
     if kind == "command":
         command = command_of(args)
@@ -272,8 +273,8 @@ def _use_of(call: ToolCall) -> FileUse | None:
     if action is None or not paths:
         return None
     if action == "read":
-        builtin = BUILTIN_TOOLS.get(call.name)
-        by_name = kind != "read" or not _CONTENT_WORDS.isdisjoint(tool_words(call.name))
+        builtin = BUILTIN_TOOLS.get(name)
+        by_name = kind != "read" or not _CONTENT_WORDS.isdisjoint(tool_words(name))
         reads_content = builtin.shows_lines if builtin is not None else by_name
         return FileUse(action, paths, _lines_in(args) if reads_content else UNKNOWN_LINES)
     edits = [args, *(edit for edit in _listed(args.get("edits")) if isinstance(edit, dict))]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +17,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.domain.files.content import ChangedFile, FileVersion
 from helix_desktop.domain.messages import ToolCall
@@ -214,6 +218,53 @@ def test_a_recalled_file_is_stale_with_it() -> None:
     recall = log.add(recalled)
     edit = log.call("edit_file", path="a.py", old_text="x", new_text="y")
     assert log.superseded[recall] == log.superseded[read] == edit
+
+
+def reads_of_one_file(count: int) -> list[RecordedEvent]:
+    """Return a log that reads one file so often, each time with another content, as another version."""
+    events: list[Event] = [UserSpoke("go", 1)]
+    for number in range(count):
+        call = ToolCall(f"c{number}", "read_file", '{"path": "a.py"}')
+        text = f"content {number}"
+        version = FileVersion("a.py", len(text), 0, 0, f"v{number % 2}")
+        digest = digest_of(text.encode())
+        answer = ToolAnswered(call.id, call.name, text, digest, len(text), 1, 1, files=(version,))
+        events += [AssistantSpoke("", "m", 1, (call,)), answer]
+    return [RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]
+
+
+def calls_to_apply(events: list[RecordedEvent]) -> int:
+    """Return how many functions and generators run to make a transcript of a log."""
+    calls = 0
+
+    def count(frame: FrameType, kind: str, argument: object) -> None:
+        nonlocal calls
+        calls += kind == "call"
+
+    sys.setprofile(count)
+    try:
+        Transcript(events)
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_a_read_costs_the_same_however_often_its_file_was_read() -> None:
+    some, many = reads_of_one_file(200), reads_of_one_file(800)
+    calls_to_apply(some)  # what is remembered about a call is the same in both from here on
+    assert calls_to_apply(many) <= 4.1 * calls_to_apply(some)
+
+
+def test_all_contents_of_a_file_are_stale_after_its_change_each_by_the_newest_read() -> None:
+    log = CallLog()
+    for text in ("v1", "v2", "v1", "v3", "v2"):
+        log.call("read_file", text, path="a.py")
+    changed = log.add(FilesChanged((ChangedFile("a.py"),)))
+    assert log.transcript.stale_digests == {digest_of(text.encode()): changed for text in ("v1", "v2", "v3")}
+    log.call("read_file", "v1", path="a.py")
+    later = log.add(FilesChanged((ChangedFile("a.py"),)))
+    stale = log.transcript.stale_digests
+    assert stale == {digest_of(b"v1"): later, digest_of(b"v2"): changed, digest_of(b"v3"): changed}
 
 
 ACTIONS = st.tuples(
