@@ -123,6 +123,7 @@ class Conversation:
             file_versions,
             self.changes,
             self._instructions,
+            services.before_request,
             is_unattended=is_unattended,
         )
         self.response, self.close_interrupted = self._engine.response, self._engine.close_interrupted

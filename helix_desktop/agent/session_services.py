@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import copy
 from types import MappingProxyType
 
@@ -30,6 +30,7 @@ from helix_desktop.agent.trust import FindPolicyError, IsTrusted, TrustGatedTool
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.deferred_tools import request_tools
 from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.system.clock import ClockMs, WaitSeconds
 from helix_desktop.system.task_scope import TaskScope
@@ -48,7 +49,7 @@ class SessionServices:
     nothing that a call changed is taken back. Without `slow_models` of the app
     the workspace remembers its own. `wants_titles` returns True if the fast model names new sessions.
     `create_session_tools` returns the tools that know the session that
-    calls them.
+    calls them. A turn awaits the listeners of `before_request` before each step.
     """
 
     def __init__(
@@ -82,6 +83,7 @@ class SessionServices:
         self.instructions, self.file_history = instructions, file_history
         self.line_search, self.auto_run, self.wants_titles = line_search, auto_run, wants_titles
         self.slow_models = slow_models or SlowModels(clock)
+        self.before_request = Listeners[[], Awaitable[None]]()
         self._create_session_tools = create_session_tools
         self.permissions = permissions
         self.prompts, self.versions = split_versions(prompts)

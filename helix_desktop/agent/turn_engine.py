@@ -60,6 +60,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import NEW_TITLE, EffortRefused, SessionRenamed, WindowLearned
 from helix_desktop.domain.files.file_use import tool_kind
+from helix_desktop.domain.listeners import Listeners
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
@@ -355,14 +356,19 @@ class TurnEngine:
         file_versions: FileVersionTracker,
         changes: ChangeRecorder,
         instructions: SessionInstructions,
+        before_request: Listeners[[], Awaitable[None]],
         is_unattended: bool = False,
     ) -> None:
-        """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
+        """`is_unattended` is True if no user is there to decide what to do about a rejected image.
+
+        The listeners of `before_request` are awaited before each step.
+        """
         self._is_unattended = is_unattended
         self._session, self._tools, self._compaction = session, tools, compaction
         self.response = ResponseStream(session)
         self._budget, self._permissions, self._file_versions = budget, permissions, file_versions
         self._changes, self._instructions = changes, instructions
+        self._before_request = before_request
         self._intake = Intake(session.counter)
         self.canceled_as: TurnOutcome = (
             "stopped"  # the outcome of a canceled turn; closing the app sets "interrupted"
@@ -572,6 +578,8 @@ class TurnEngine:
         return bool(await self._session.record_decided(decide, contents))
 
     async def _run_step(self) -> tuple[Window, ModelResponse]:
+        for listener in self._before_request:
+            await listener()
         await self._budget.ensure_available()
         started_at_ms = self._session.clock()
         window, answer = await self._request()

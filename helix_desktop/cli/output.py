@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TextIO
 
 import msgspec
@@ -21,6 +22,7 @@ from helix_desktop.agent.session import (
     SummaryAwaited,
     Update,
 )
+from helix_desktop.cli.output_queue import OutputQueue
 from helix_desktop.cli.rewrite_lines import RewriteWords
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.answer_bounds import AnswerBound
@@ -69,6 +71,8 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Command line")
 
+_LAST_WRITES_S = 2.0  # for a reader to take the output of a turn that was stopped
+_queue: OutputQueue | None = None
 _PRINT_EVERY = 0.05  # share of some work after which it is told again how far it is
 
 
@@ -83,7 +87,41 @@ class JsonLine(msgspec.Struct, frozen=True):
 
 def write_text(stream: TextIO, text: str) -> None:
     """Write a text as it is; to a terminal with control and direction signs as codes: it would obey them."""
-    stream.write(escape_hidden(text) if stream.isatty() else text)
+    if stream.isatty():
+        text = escape_hidden(text)
+    if _queue is None:
+        stream.write(text)
+    else:
+        _queue.write(stream, text)
+
+
+def _flush_out() -> None:
+    """Give what was printed on standard output to its reader. Raises OSError if it is closed."""
+    if _queue is None:  # its thread buffers nothing
+        sys.stdout.flush()
+
+
+@asynccontextmanager
+async def queued_output(on_error: Callable[[OSError], object]) -> AsyncIterator[OutputQueue]:
+    """Let a thread write all that is printed meanwhile: the event loop never waits for a reader.
+
+    `on_error` is called with the first error of each stream. At the end all is written; after an error or a
+    cancellation, what a reader takes within two seconds.
+    """
+    global _queue  # noqa: PLW0603 - there is one standard output
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    _queue = output = OutputQueue(on_error)
+    try:
+        yield output
+        await output.close()
+    except BaseException:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_LAST_WRITES_S):
+                await output.close()
+                _queue = None
+        raise  # where a reader took nothing, the queue stays: what is still printed must not wait for it
+    _queue = None
 
 
 def print_out(text: str) -> None:
@@ -192,6 +230,11 @@ class TurnPrinter:
         try:
             self._print_json(session_id, update) if self._as_json else self._print_text(session_id, update)
         except OSError as error:  # a listener must not raise: the fact is on record, whoever hears of it
+            self.on_write_error(error)
+
+    def on_write_error(self, error: OSError) -> None:
+        """Note that the output can't be written."""
+        if self.output_error is None:
             self.output_error = error
             self._on_output_error()
 
@@ -200,7 +243,7 @@ class TurnPrinter:
             recorded: RecordedEvent = update.recorded
             line = JsonLine(session_id, recorded.seq, recorded.at, recorded.event)
             print_out(msgspec.json.encode(line, enc_hook=plain_text).decode())
-            sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
+            _flush_out()  # a line that was read is a fact: it may be relied on at once
             if _made_room(recorded.event):
                 _print_event(recorded, self._transcript_of(session_id))
 
@@ -210,7 +253,7 @@ class TurnPrinter:
             self._unrecorded.remove(session_id)
             with suppress(OSError):  # the next text says so
                 print_out("")
-                sys.stdout.flush()
+                _flush_out()
             print_err(f"[{tr('The answer was interrupted and starts over; ignore the text above')}]")
 
     def _print_text(self, session_id: str, update: Update) -> None:
@@ -219,7 +262,7 @@ class TurnPrinter:
             case ResponseDelta(text=text, is_reasoning=False) if self._is_streaming:
                 self._unrecorded.add(session_id)
                 write_text(sys.stdout, text)
-                sys.stdout.flush()
+                _flush_out()
             case EventRecorded(recorded=recorded):
                 if isinstance(recorded.event, AssistantSpoke):
                     self._unrecorded.discard(session_id)
@@ -227,7 +270,7 @@ class TurnPrinter:
                         write_text(sys.stdout, recorded.event.text)
                 _print_event(recorded, self._transcript_of(session_id))
                 if isinstance(recorded.event, AssistantSpoke):
-                    sys.stdout.flush()  # its reader has it now, or the turn ends before it costs more
+                    _flush_out()  # its reader has it now, or the turn ends before it costs more
             case _:
                 pass
 

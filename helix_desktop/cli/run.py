@@ -15,7 +15,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Update
-from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work
+from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work, queued_output
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.context.log.transcript import Transcript
@@ -86,23 +86,28 @@ def run_turn(args: argparse.Namespace) -> int:
         printer = TurnPrinter(args.json, transcript_of, on_output_error=stop)
         workspace.on(Update, printer.on_update)
         try:
-            conversation = await _open_session(workspace, args)
-            require_model(conversation)
-            root = Path(services.registry.get(workspace.id).path)
-            attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
-            if not conversation.session.log:
-                await conversation.session.record(SessionStarted(NEW_TITLE))
-            await conversation.session.record(*failed_servers)
-            _warn_model_change(conversation)
-            await _apply_budget(conversation, args)
-            await _apply_effort(workspace, conversation, args)
-            await conversation.set_mode(args.mode or conversation.mode)
-            code = await _turn(conversation, message, attachments, printer)
-            lost = {failure.server for failure in failed_servers}
-            ended = [each for each in services.mcp_servers.failures(workspace.id) if each.server not in lost]
-            print_failures(ended)
-            await conversation.session.record(*ended)
-            return code
+            async with queued_output(printer.on_write_error) as output:
+                # Its reader has what was printed, or the turn ends before it costs more.
+                workspace.services.before_request.listen(output.wait_until_written)
+                conversation = await _open_session(workspace, args)
+                require_model(conversation)
+                root = Path(services.registry.get(workspace.id).path)
+                attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
+                if not conversation.session.log:
+                    await conversation.session.record(SessionStarted(NEW_TITLE))
+                await conversation.session.record(*failed_servers)
+                _warn_model_change(conversation)
+                await _apply_budget(conversation, args)
+                await _apply_effort(workspace, conversation, args)
+                await conversation.set_mode(args.mode or conversation.mode)
+                code = await _turn(conversation, message, attachments, printer)
+                lost = {failure.server for failure in failed_servers}
+                ended = [
+                    each for each in services.mcp_servers.failures(workspace.id) if each.server not in lost
+                ]
+                print_failures(ended)
+                await conversation.session.record(*ended)
+                return code
         except asyncio.CancelledError:
             if printer.output_error is not None:
                 raise printer.output_error from None
