@@ -664,12 +664,13 @@ class BackgroundCard(TimelineCard, frozen=True):
     def draw(self, look: CardLook) -> tuple[Box, str]:
         words = dotted((self.line, self.amount))
         icon = Icon("info", "muted") if self.why else Icon("pencil", "muted")
-        content: list[Box] = [icon_line(icon, Words(words, 13), [time_text(self.at_ms, look)])]
-        below: list[Box] = [Words(self.why, 12, "muted")] if self.why else []
+        line = icon_line(icon, Words(words, 13, "muted"), [time_text(self.at_ms, look)])
+        if not self.why:
+            return Frame(line, (14, 0, 14, 0)), words
+        below: list[Box] = [Words(self.why, 12, "muted")]
         below += [refused_fold(self.refused, look)] if self.refused else []
-        if below:
-            content.append(Frame(Column(below), (24, 0, 0, 0)))
-        return framed(content, (14, 5, 14, 8 if below else 5), 0), dotted((words, self.why))
+        content = [line, Frame(Column(below), (24, 0, 0, 0))]
+        return framed(content, (14, 5, 14, 8), 0), dotted((words, self.why))
 
 
 ActionKind: TypeAlias = Literal["pin", "unpin", "form", "exclude", "policy", "hold", "resume", "branch"]
