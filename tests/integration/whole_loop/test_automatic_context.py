@@ -334,15 +334,13 @@ def assert_nothing_was_asked_or_failed(rig: LoopRig) -> None:
     assert {handover.model for handover in (*written, *rig.events(HandoverMade))} == {"local/small"}
 
 
-@pytest.mark.parametrize(
-    ("window", "is_attended"), [(32_000, True), (128_000, False)], ids=["32k", "run with 128k"]
-)
+@pytest.mark.parametrize("window", [32_000, 128_000], ids=["32k", "128k"])
 async def test_the_timeline_of_a_long_session_has_a_checkpoint_every_40000_tokens(
-    tmp_path: Path, window: int, is_attended: bool
+    tmp_path: Path, window: int
 ) -> None:
     """The default policy keeps the context small: no handover, and no byte of a request changes."""
     policy = PROFILES["balanced"]
-    async with loop_rig(tmp_path, work, policy, window=window, is_attended=is_attended) as rig:
+    async with loop_rig(tmp_path, work, policy, window=window, is_attended=True) as rig:
         await run_long(rig, 150_000)
         await rig.assert_consistent()
         checkpoints = rig.conversation.session.transcript.checkpoints
@@ -353,4 +351,13 @@ async def test_the_timeline_of_a_long_session_has_a_checkpoint_every_40000_token
         assert all(0 < prepared.read < prepared.history / 2 for prepared in checkpoints.values())
         updated = [prepared.handover.checkpoint for prepared in checkpoints.values()]
         assert updated == [0, *list(checkpoints)[:-1]], "each updates the one before"
+        assert_nothing_was_asked_or_failed(rig)
+
+
+async def test_a_run_writes_no_checkpoint_but_facts_and_handovers(tmp_path: Path) -> None:
+    """Nobody could use a checkpoint of it; what it has to compact, it compacts as a session on screen does."""
+    async with loop_rig(tmp_path, work, PROFILES["balanced"], window=128_000, is_attended=False) as rig:
+        await run_long(rig, 150_000)
+        await rig.assert_consistent()
+        assert rig.conversation.session.transcript.checkpoints == {}
         assert_nothing_was_asked_or_failed(rig)
