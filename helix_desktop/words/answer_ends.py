@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.domain.answer_bounds import MAX_CALLS, MAX_PART_BYTES, AnswerBound
+from helix_desktop.domain.answer_bounds import MAX_CALLS, MAX_PART_BYTES, AnswerBound, AnswerPart
 from helix_desktop.domain.events.session import WindowLearned
 from helix_desktop.domain.messages import StopReason
 from helix_desktop.words.numbers import format_size
@@ -14,7 +14,7 @@ tr = Translator("Chat")
 def cut_off_text(stop: StopReason, bound: AnswerBound = "") -> str:
     """Return why an answer is not whole; empty if it is. `bound` is the bound of ours that ended it."""
     size = format_size(MAX_PART_BYTES)
-    bounds: dict[AnswerBound, str] = {
+    bounds: dict[AnswerPart, str] = {
         "text": tr("Cut off: the answer reached {size} of text", size=size),
         "reasoning": tr("Cut off: the answer reached {size} of reasoning", size=size),
         "arguments": tr("Cut off: the tool calls reached {size} of arguments", size=size),

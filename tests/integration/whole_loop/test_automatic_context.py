@@ -355,7 +355,7 @@ async def test_the_timeline_of_a_long_session_has_a_checkpoint_every_40000_token
 
 
 async def test_a_run_writes_no_checkpoint_but_facts_and_handovers(tmp_path: Path) -> None:
-    """Nobody could use a checkpoint of it; what it has to compact, it compacts as a session on screen does."""
+    """Nobody could use a checkpoint; what it has to compact, it compacts as a session on screen does."""
     async with loop_rig(tmp_path, work, PROFILES["balanced"], window=128_000, is_attended=False) as rig:
         await run_long(rig, 150_000)
         await rig.assert_consistent()

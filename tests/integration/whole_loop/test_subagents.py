@@ -11,7 +11,7 @@ from helix_desktop.agent.session import SubagentProgress, SummaryAwaited
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope

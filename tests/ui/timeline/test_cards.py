@@ -53,7 +53,7 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
-from helix_desktop.ui.timeline.summary_cards import HandoverCard, ObservationsCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import HandoverCard, ObservationsCard, PlacedCard, PreparedCard
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.times import format_moment
@@ -370,12 +370,15 @@ def test_a_branch_says_where_it_begins() -> None:
 def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is_nothing_to_undo(
     qtbot: QtBot,
 ) -> None:
-    """What is open stands before what it took; among the summaries alone, as it changes nothing yet."""
+    """What is open stands before what it took; among all it is one line, as it changes nothing yet."""
     checkpoint = checkpoint_card(2, 431, checkpoint="Compacted turns 1–10")
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     assert shown_seqs(pane) == []
+    (line,) = [row for row in pane.cards.cards.rows if isinstance(row, PreparedCard)]
+    assert line.title == "Summary of turns 1–12 prepared"
+    assert line.amount == "read 5.4k tokens · used 6.3k tokens · $0.0071"
     pane.reveal(431)
-    assert (pane.filter_bar.group, shown_seqs(pane)) == ("compacted", [431])
+    assert (pane.filter_bar.group, shown_seqs(pane)) == (None, [431])
     assert "Read 5.4k tokens" not in pills(pane, 431), "it is not the one that the context has"
     press(pane, 431, "fold:details")
     said = words(pane, 431)

@@ -8,6 +8,7 @@ from helix_desktop.agent.session import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,
+    PreparationProgress,
     SubagentActivity,
     SubagentProgress,
 )
@@ -71,10 +72,29 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     turns = verbatim("turns 1–4")
     background.apply(ObservationProgress("summarize", turns=turns))
     assert [job.text for job in lines(background)] == ["Summarizing turns 1–4…"]
-    background.apply(ObservationProgress("summarize", turns=turns, is_early=True))
-    assert not lines(background), "nothing waits for it"
+    early = ObservationProgress("summarize", "", CostEstimate(16_700), turns, is_early=True)
+    background.apply(early)
+    assert [job.text for job in lines(background)] == ["Preparing a summary · reads 16.7k"]
     assert background.card is not None
     assert background.card == RunningCard("summarize", "Summarizing turns 1–4…", is_early=True)
+
+
+async def test_titles_and_summaries_that_nothing_waits_for_have_a_line_of_their_own() -> None:
+    """Only what reads much can be stopped; the line goes with the request, however that ended."""
+    lines = await lines_in_a_session()
+    background = BackgroundJobs()
+    background.apply(PreparationProgress("checkpoint", CostEstimate(16_700)))
+    background.apply(PreparationProgress("title", CostEstimate(400)))
+    assert [(job.text, job.short_text, job.action is not None) for job in lines(background)] == [
+        ("Preparing a summary · reads 16.7k", "Preparing a summary", True),
+        ("Writing a title · reads 400", "Writing a title", False),
+    ]
+    background.apply(PreparationProgress("checkpoint"))
+    assert [job.id for job in lines(background)] == ["title"]
+    assert not background.is_idle
+    background.apply(PreparationProgress("title"))
+    assert lines(background) == []
+    assert background.is_idle
 
 
 async def test_each_subagent_has_its_line_and_stop() -> None:
