@@ -161,7 +161,7 @@ class PolicyField(msgspec.Struct, frozen=True):
 
     A share of the window (`is_share`) is stored as a part of 1. What has no `maximum` is bounded only where
     it is typed. One that `is_scaled` is less in a window below 128,000 tokens. `is_names`: names of tools.
-    `is_switch`: on or off.
+    `is_switch`: on or off, with its unit as the words beside it.
     """
 
     label: str = ""
@@ -233,8 +233,8 @@ FIELDS: Mapping[str, PolicyField] = {
     "handover_least_gain": _share(0.0, 0.5),
     "handover_keep": _share(0.02, 0.5),
     "prepare_early": PolicyField(
-        _text("Prepare early"), "",
-        _text("A model writes titles and summaries beside your turns. Off: only what a full context needs."),
+        _text("Prepare early"), _text("Titles and summaries"),
+        _text("A model writes them beside your turns. Off: only what a full context needs."),
         is_switch=True),
     "checkpoint_tokens": PolicyField(
         _text("Write a summary every"), _text("tokens"),

@@ -364,7 +364,7 @@ def _profile(policy: ContextPolicy) -> Profile:
 def _line(name: str) -> Field:
     field = FIELDS[name]
     if field.is_switch:
-        return Toggle(name, field.label, field.hint)
+        return Toggle(name, field.label, field.hint, words=field.unit)
     if field.is_names:
         return ToolNames(name, field.label, field.hint, unit=field.unit)
     return Number(
