@@ -15,8 +15,9 @@ from tests.support.window.window_rig import WindowRig, until
 BY_HAND = {
     "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
     "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
+    "checkpoint_tokens": 0,
 }  # fmt: skip
-"""A policy under which nothing is rewritten by itself."""
+"""A policy under which nothing is rewritten or summarized by itself."""
 
 
 async def opened_handovers(rig: WindowRig) -> HandoverWindow:

@@ -68,7 +68,8 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
     true = factor * (await count_message_tokens(rig, wire) + frame.tools_tokens)
     gauge = rig.conversation.window.measure()[1]
     assert abs(gauge.used - true) <= _TOLERANCE_TOKENS + _TOLERANCE_RATIO * true, (gauge, true)
-    assert gauge.window == frame.info.window
+    assert gauge.model_window == frame.info.window
+    assert gauge.window == min(frame.info.window, rig.workspace.policy.manage_at_most)
     return gauge
 
 
