@@ -132,11 +132,11 @@ def assert_all_by_the_model(rig: LoopRig) -> None:
     assert fallback_rate(rig.conversation.session.log).fallbacks == 0
 
 
-def assert_updated(log: list[RecordedEvent], assistant: Assistant) -> None:
+def assert_updated(log: list[RecordedEvent], assistant: Assistant, threshold: float) -> None:
     """Assert two handovers when due, the second at least a minute later, written from the first."""
     (first_place, first), (second_place, second), *_ = handovers(log)
     assert {made.trigger for made in (first, second)} == {HandoverTrigger.THRESHOLD}
-    assert first.threshold == second.threshold == 0.82
+    assert first.threshold == second.threshold == threshold
     assert second.former == first_place.seq
     assert second_place.at - first_place.at >= 60_000
     assert "was read, its lines hold numbers" not in assistant.prompts[0]
@@ -144,20 +144,21 @@ def assert_updated(log: list[RecordedEvent], assistant: Assistant) -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "files", "window", "lines", "turns"),
-    [(95, 1, SMALL, 140, 1), (2, 20, LARGE, 330, 3)],
+    ("steps", "files", "window", "lines", "turns", "threshold"),
+    [(95, 1, SMALL, 140, 1, 0.82), (2, 20, LARGE, 330, 3, 0.85)],
     ids=["while a turn goes on", "of which 40 files fill 85 %"],
 )
 async def test_a_window_is_compacted_by_the_model_again(
-    tmp_path: Path, steps: int, files: int, window: int, lines: int, turns: int
+    tmp_path: Path, steps: int, files: int, window: int, lines: int, turns: int, threshold: float
 ) -> None:
+    """At the policy's 85 %; in a small window so much earlier that about two more steps fit."""
     assistant = Assistant(steps, files)
     async with loop_rig(tmp_path, assistant, window=window) as rig:
         assert rig.workspace.policy == PROFILES["balanced"]
         write_files(rig.root, lines)
         await run_turns(rig, turns)
         assert_all_by_the_model(rig)
-        assert_updated(rig.conversation.session.log, assistant)
+        assert_updated(rig.conversation.session.log, assistant, threshold)
         await rig.assert_consistent()
 
 

@@ -343,7 +343,7 @@ async def test_a_budget_without_room_stops_background_work_and_says_so(approver:
     await rig.conversation.budget.set_limit(Budget(tokens=rig.conversation.budget.spent.tokens + left))
     answers = asyncio.Event()
     rig.model.script = replies_in_order([answers, ModelResponse("An answer.")])
-    turn = asyncio.create_task(rig.conversation.run("Think. " * 160))  # noqa: TID251 - awaited below
+    turn = asyncio.create_task(rig.conversation.run("Think. " * 300))  # noqa: TID251 - awaited below
     await rig.wait_for_updates(ErrorRaised)
     answers.set()
     assert (await turn).how == "done"

@@ -85,7 +85,7 @@ async def test_the_index_of_a_fold_is_stored_with_its_tokens_and_is_the_same_aft
     rig, _ = await begin_with(*tool_calls, text_reply("Done."), policy=FOLDING)
     await rig.conversation.run("Look.")
     rig.clock.advance_s(10_000)
-    await rig.conversation.run("Look again.")
+    await rig.run_and_wait("Look again.")
     log = rig.conversation.session.log
     folds = [(record.seq, record.event) for record in log if isinstance(record.event, FoldMade)]
     assert folds
