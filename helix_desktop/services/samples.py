@@ -98,7 +98,14 @@ def _run_as_main(argv: list[str], folder: str) -> None:
 PREPARED_TASKS = 7
 """The tasks of the script that are done when the sample opens; the next one is offered to the user.
 
-The fourth meets a checkpoint, the seventh the handover at 85 %, both by the default policy.
+Checkpoints come from the first on, facts after the third, the handover in the seventh, all by the shares of
+the default policy.
+"""
+
+_PLAYED_POLICY = msgspec.structs.replace(ContextPolicy(), handover_cooldown_s=0)
+"""The default policy without its waits: tasks of an hour are played in seconds.
+
+With them the handover would update a summary of the first task alone.
 """
 
 FOLDER_MARK = "{workspace}"
@@ -218,7 +225,7 @@ async def play_session(
     services = copy(services)
     services.tools = RecordedCommands(services.tools, commands, root)
     services.permissions = _ScriptAllowed()
-    workspace = unhurried_workspace(workspace_id, services, ContextPolicy(), scripts_folder)
+    workspace = unhurried_workspace(workspace_id, services, _PLAYED_POLICY, scripts_folder)
     conversation = await workspace.create_session()
     try:
         for number, message in enumerate(script.user_messages[:PREPARED_TASKS]):

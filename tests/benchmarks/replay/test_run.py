@@ -82,8 +82,10 @@ def test_recalls_are_put_in_and_paid(figures: Callable[..., Document]) -> None:
     more = figures("--recall-rate", "0.5")
     calls = [document["total"]["recalls"]["calls"] for document in (without, with_them, more)]
     assert calls[0] == 0 < calls[1] < calls[2]
-    bills = [document["total"]["billed"] for document in (without, with_them, more)]
-    assert bills == sorted(bills)
+    sent = [document["total"]["input_tokens"] for document in (without, with_them, more)]
+    assert sent[0] < sent[1] < sent[2]
+    # A few recalls may move a rewrite to a cheaper place; many cost more than that saves.
+    assert more["total"]["billed"] > without["total"]["billed"]
     assert more["total"]["recalls"]["failed"] == 0
     assert more["total"]["requests"] == without["total"]["requests"] + calls[2]
     assert more["total"]["reachable"] == 1.0
