@@ -16,6 +16,7 @@ EAGER = msgspec.structs.replace(
     PROFILES["balanced"],
     protect_steps=2,
     protect_tokens=600,
+    previous_turn_share=0.10,
     sweep="fixed",
     sweep_fixed=1_500,
     fold_after_steps=3,
