@@ -188,7 +188,10 @@ class PolicyEngine:
 
 
 def _without_checkpoints(policy: ContextPolicy) -> ContextPolicy:
-    """Return the policy without checkpoints: they change no request, and a replay would make each again."""
+    """Return the policy without checkpoints: a replay would make each again.
+
+    In a request they change nothing but the numbers of later messages.
+    """
     return replace(policy, checkpoint_tokens=0)
 
 

@@ -37,6 +37,7 @@ from helix_desktop.domain.events.rewrite import (
     Undone,
 )
 from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
@@ -47,7 +48,15 @@ from helix_desktop.domain.request_extras import NO_EXTRAS
 from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.replay.recording import SessionFacts
 
-_OF_POLICY = (SweepMade, FoldMade, HandoverFailed, ObservationsFailed, ObservationsMade, ObservationsPlaced)
+_OF_POLICY = (
+    SweepMade,
+    FoldMade,
+    HandoverDiscarded,  # a checkpoint or draft names events by their number
+    HandoverFailed,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
 _OF_QUEUE = (MessageQueued, QueueChanged)  # they change no window, and name events by their number
 
 

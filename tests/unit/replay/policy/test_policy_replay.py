@@ -28,7 +28,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.session import OpeningGiven, PolicyChosen, StandingText
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced, checkpoint_in
 from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.billing import RequestTotals
@@ -94,6 +94,12 @@ def live_session(seed: int, steps: int, policy: str = "lean") -> LiveRun:
     return run_live(session(seed, steps), POLICIES[policy])
 
 
+@functools.cache
+def live_session_without_checkpoints(seed: int, steps: int, policy: str) -> LiveRun:
+    """As a replay has it: a checkpoint would take one of the numbers by which notes name messages."""
+    return run_live(session(seed, steps), replace(POLICIES[policy], checkpoint_tokens=0))
+
+
 def rewrites_of(log: Sequence[RecordedEvent]) -> list[tuple[int, str, int]]:
     """The time, kind and gain of each rewrite in a log."""
     return [
@@ -119,8 +125,13 @@ def rewrites_in(replay: PolicyReplay) -> list[tuple[int, str, int]]:
 
 @pytest.mark.parametrize("name", [name for name in POLICIES if name != "off"])
 def test_a_policy_is_replayed_as_the_live_engine_would_have_managed_the_session(name: str) -> None:
-    """Also one under which the session did not run: what its own policy did is left out."""
-    recorded, live = live_session(7, 40), live_session(7, 40, name)
+    """Also one under which the session did not run: what its own policy did is left out.
+
+    Its checkpoints, too: they cover messages of its own numbers.
+    """
+    recorded = live_session(7, 40)
+    assert any(checkpoint_in(entry.event) for entry in recorded.log)
+    live = live_session_without_checkpoints(7, 40, name)
     replay = replay_policy(recorded.log, POLICIES[name], MODEL, 0)
     assert rewrites_in(replay) == rewrites_of(live.log)
     assert [point.tokens for point in replay.points] == live.estimates
