@@ -43,7 +43,8 @@ tr = Translator("Session")
 
 _JOB_IDS: dict[Attempt, str] = {"handover": "compaction", "observations": "observation"}
 _INTAKE = "intake"
-_CHECKPOINT, _TITLE = "checkpoint", "title"
+_CHECKPOINT = "checkpoint"
+_TITLE = "title"
 _BESIDE_MESSAGE = {*_JOB_IDS.values(), _INTAKE, _CHECKPOINT, _TITLE}
 """What a model does to the context, mostly by itself: it stands beside the message, and covers nothing."""
 CALL_JOB = "call:"
