@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from PySide6.QtWidgets import QLabel
 
+from helix_desktop.context.summaries.sections import TITLES
+from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.ui.handover.parts import SectionField
 from helix_desktop.ui.handover.versions_and_drafts import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
-from tests.support.model_servers.chat_server import ChatServer
+from tests.support.model_servers.chat_server import ChatServer, Script, text_reply
 from tests.support.window.window_rig import WindowRig, until
 
 BY_HAND = {
@@ -18,6 +21,20 @@ BY_HAND = {
     "checkpoint_tokens": 0,
 }  # fmt: skip
 """A policy under which nothing is rewritten or summarized by itself."""
+
+SUMMARY_OF_FIRST_MESSAGES = "\n".join(f"## {title}\n- Words about it. [e4, e5]" for title in TITLES)
+"""It may stand for a session's history: it names its first message and the answer to it."""
+
+
+def with_summaries(script: Script) -> Script:
+    """Return a script that answers as `script` does, but summarizes where a summary is asked for."""
+
+    def answer(request: dict[str, Any]) -> Any:
+        if str(request["messages"][-1]["content"]).startswith(OPENING):
+            return text_reply(SUMMARY_OF_FIRST_MESSAGES)
+        return script(request)
+
+    return answer
 
 
 async def opened_handovers(rig: WindowRig) -> HandoverWindow:

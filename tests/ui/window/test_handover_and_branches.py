@@ -58,6 +58,7 @@ from tests.support.window.handover_window import (
     opened_handovers,
     section,
     shown_text,
+    with_summaries,
 )
 from tests.support.window.window_rig import WindowRig, act, until
 
@@ -611,20 +612,9 @@ async def _check_a_branch(rig: WindowRig) -> None:
         assert depths in ([0, 1, 1], [0, 1, 2])
 
 
-NOTED_SUMMARY = "\n".join(f"## {title}\n- Two long messages came. [e4, e7]" for title in TITLES)
-
-
-def note_or_summarize(request: dict[str, Any]) -> Reply:
-    """Answer a message at length, or summarize in a text that names what it is made from."""
-    last = str(request["messages"][-1]["content"])
-    if last.startswith("[Write a handover]"):
-        return text_reply(NOTED_SUMMARY)
-    return text_reply("Noted. " * 300)
-
-
 async def _check_a_version_from_before_a_handover(rig: WindowRig) -> None:
     """It says so: else the context is full again without a word."""
-    async with rig.answered_by(note_or_summarize):
+    async with rig.answered_by(with_summaries(lambda _: text_reply("Noted. " * 300))):
         await rig.change_policy(handover_least_gain=0.0, observe_at=0.0)
         for turn in range(3):
             await rig.conversation.run(f"Message {turn} " + "with many words " * 900)
