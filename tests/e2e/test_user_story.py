@@ -150,7 +150,10 @@ def see_outputs_become_markers(user: DesktopUser) -> None:
 
 
 def recall_three_lines(user: DesktopUser) -> None:
+    """Of an output read first: it stands last, and may be below what the list shows."""
     user.keys("ctrl+2")
+    user.see("cell", ".txt")
+    user.keys("End")
     user.click("cell", "part2.txt")
     user.click("text", "Content", inside="Preview of part2.txt")
     user.keys("ctrl+Home", "Down", "shift+Down", "shift+Down", "shift+End")
