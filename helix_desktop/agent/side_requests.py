@@ -176,7 +176,8 @@ class SideQuestions:
         text = side_question_text(self._session.prompts["side_question"], question)
         tokens = gauge.used + round(await self._session.count_tokens(text) * gauge.ratio)
         if tokens + gauge.reserve > gauge.model_window:
-            used, size = gauge.used, gauge.model_window
+            used = gauge.used
+            size = gauge.model_window
             raise RequestTooLarge(
                 _text("The side question doesn't fit the context window."),
                 _text("The conversation uses {used} of {window} tokens.", used=used, window=size),

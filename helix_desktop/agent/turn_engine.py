@@ -112,7 +112,8 @@ class ResponseStream:
         """
         await self._record_lost()  # of a request that the model refused in the middle of its answer
         self._text.clear()
-        self._retry, self.sent_after = None, last_seq
+        self._retry = None
+        self.sent_after = last_seq
         self._request = self._unanswered(window)
         request = with_cache_hints(window.request, window, self._session)
         request = msgspec.structs.replace(

@@ -282,7 +282,9 @@ class RevisionDraft(msgspec.Struct, frozen=True):
 
 async def checked_handover(session: Session, event: HandoverMade, facts: CoveredFacts) -> HandoverMade:
     """Return the event with what it does not name, and its tokens: of all but the user's own messages."""
-    transcript, policy, window_size = session.transcript, session.policy, session.managed_window
+    transcript = session.transcript
+    policy = session.policy
+    window_size = session.managed_window
     text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
     quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
     whole, todo_list = quoted.union(event.words), transcript.todo_list_between(0, event.upto)
@@ -352,7 +354,8 @@ class HandoverSource(msgspec.Struct, frozen=True):
 
         With `rerun_seq`, the active handover, that one is written again. Raises CompactionRefused.
         """
-        replaces, window_size = tuple[int, ...](), managed_window(policy, frame.info.window)
+        replaces: tuple[int, ...] = ()
+        window_size = managed_window(policy, frame.info.window)
         quoted = user_text_seqs(
             transcript, range_.upto, range_.kept_seq, policy.user_text_tokens, window_size
         )

@@ -113,7 +113,8 @@ class WindowRewriter:
             case EventRecorded(
                 recorded=RecordedEvent(seq=seq, event=UserSpoke() | AssistantSpoke() | ToolAnswered())
             ):
-                policy, transcript = self._session.policy, self._session.transcript
+                policy = self._session.policy
+                transcript = self._session.transcript
                 if policy.enabled and policy.anchor_tokens:
                     self._names.update(transcript)
                 if (
@@ -155,7 +156,8 @@ class WindowRewriter:
 
     async def apply_due_rewrites(self) -> None:
         """Record the due rewrites that need no model; none on hold. One also applies all that are ready."""
-        policy, transcript = self._session.policy, self._session.transcript
+        policy = self._session.policy
+        transcript = self._session.transcript
         window_size = self._session.managed_window
         if not policy.enabled or transcript.on_hold:
             return
@@ -382,7 +384,8 @@ class WindowRewriter:
 
     async def sweep_unfitting(self, limit: int) -> None:
         """Sweep each message that alone is too large for a request of at most `limit` tokens of the model."""
-        session, transcript = self._session, self._session.transcript
+        session = self._session
+        transcript = session.transcript
         fixed = session.frame.fixed_tokens + transcript.opening_tokens
         room = int(limit / self.gauge().ratio) - fixed
         await self._sweep(lambda: sweep_plans.sweep_unfitting(transcript, room), SweepReason.OVERFLOW)

@@ -144,7 +144,7 @@ async def test_what_came_to_nothing_stands_in_the_timeline(qapp: QApplication, t
         await rig.wiring.workspace_controller.open_session(session_id)
         await rig.run_turn("And now?")
         await rig.conversation.checkpoints.wait()
-        asked = len(server.bodies)
+        request_count = len(server.bodies)
         (event,) = [each for each in rig.events(HandoverDiscarded) if each.failed is not None]
         rig.window.show_page("timeline")
         await rig.wiring.session.refresh()
@@ -158,4 +158,4 @@ async def test_what_came_to_nothing_stands_in_the_timeline(qapp: QApplication, t
         await rig.wiring.workspace_controller.open_session(session_id)
         await rig.run_turn("And then?")
         await rig.conversation.checkpoints.wait()
-        assert len(server.bodies) == asked + 1, "nothing is read again before 10,000 tokens came"
+        assert len(server.bodies) == request_count + 1, "nothing is read again before 10,000 tokens came"

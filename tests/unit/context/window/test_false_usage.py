@@ -95,14 +95,14 @@ LIES = st.one_of(
 @given(st.lists(st.one_of(LIES, st.none()), min_size=1, max_size=12))
 def test_no_lie_that_stands_alone_changes_the_gauge(figures: list[int | None]) -> None:
     """Between true figures any number may stand: the next request counts as if it had not come."""
-    told: list[int] = []
+    reported: list[int] = []
     for number, figure in enumerate(figures):
-        told += [figure or 3_000 + 200 * number, 3_000 + 100 * (2 * number + 1)]
+        reported += [figure or 3_000 + 200 * number, 3_000 + 100 * (2 * number + 1)]
     honest = [
         figure if figure <= 3 * (3_000 + 100 * at) + 2_000 else 3_000 + 100 * at
-        for at, figure in enumerate(told)
+        for at, figure in enumerate(reported)
     ]
-    transcript = session(told)
+    transcript = session(reported)
     gauge = measure_next_request(transcript, BALANCED, FRAME)
     assert gauge.fits
     assert gauge.used == measure_next_request(session(honest), BALANCED, FRAME).used
