@@ -283,7 +283,7 @@ PROFILES: Mapping[str, ContextPolicy] = {
         fold_after_steps=3,
         condense_at=0.04,
         anchor_tokens=1_900,
-        previous_turn_share=0.04,
+        previous_turn_share=0.07,
         observe_place_at=0.30,
     ),
     "balanced": ContextPolicy(),
