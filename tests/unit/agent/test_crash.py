@@ -490,6 +490,7 @@ async def test_a_full_disk_during_a_handover() -> None:
     steps = [tool_call_reply(("say", {}), text="thinking " * 400, id_prefix=f"k{n}") for n in range(9)]
     rig, conversation = await begin_with(*steps, policy=POLICY)
     await rig.say("Work.", "And now?")
+    await conversation.checkpoints.wait()
     before, _ = conversation.window.measure()
     rig.store.first_failing_write = 0
     conversation.handovers.start()
