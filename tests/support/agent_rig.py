@@ -333,10 +333,11 @@ class AgentRig(ConversationRig):
             await self.wait_until_idle()
 
     async def wait_until_idle(self) -> None:
-        """Let turns and handovers end."""
+        """Let turns, handovers, observations and checkpoints end."""
         while True:
             await self.wait_until(lambda: not self.conversation.is_running)
             await self.conversation.wait_for_background_work()
+            await self.conversation.checkpoints.wait()
             if not self.conversation.is_running:
                 return
 

@@ -108,8 +108,7 @@ async def test_the_running_request_is_a_source_and_the_mode_stays_known() -> Non
     (ban,) = [each for section in handover.sections for each in section.bullets if "main" in each.text]
     assert ban.sources == (rig.seqs(UserSpoke)[0],)
     assert (handover.kept, handover.mode_note) == (4, ""), "the message with the note stays"
-    for _ in range(2):
-        await conversation.run("Go on.")
+    await rig.run_and_wait("Go on.", "Go on.")
     conversation.handovers.start()
     await rig.wait_until_idle()
     (*_, handover) = rig.events(HandoverMade)

@@ -83,7 +83,7 @@ async def test_the_index_of_a_fold_is_stored_with_its_tokens_and_is_the_same_aft
     first, second = ({"text": f"word{n}", "times": 200} for n in range(2))
     tool_calls = [tool_call_reply(("say", first), ("say", second), id_prefix=f"s{n}") for n in range(8)]
     rig, _ = await begin_with(*tool_calls, text_reply("Done."), policy=FOLDING)
-    await rig.conversation.run("Look.")
+    await rig.run_and_wait("Look.")
     rig.clock.advance_s(10_000)
     await rig.run_and_wait("Look again.")
     log = rig.conversation.session.log

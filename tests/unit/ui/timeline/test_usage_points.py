@@ -143,7 +143,7 @@ async def test_no_figure_of_a_change_is_another_one_later() -> None:
             seen.setdefault(row.key.seq, set()).add(row.text.partition(" · ")[0])
 
     session.on(EventRecorded, show)
-    await rig.conversation.run("Work.")
+    await rig.run_and_wait("Work.")
 
     assert len(seen) > 1
     fixed = rig.conversation.window.frame.fixed_tokens
