@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.ports import FileHistory, Store, TokenCounter
 from helix_desktop.agent.session import ErrorRaised, Session
-from helix_desktop.context.log.file_and_mode_notes import FileUpdate, reverts_note
 from helix_desktop.context.log.file_changes import redo_ids
+from helix_desktop.context.log.file_notes import FileUpdate, reverts_note
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import SubagentStarted, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.branches import SessionBranches, continuation
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.content_access import ContentAccess
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.model_roles import ConfiguredModels, ModelRoles, RunSettingsSource
@@ -26,6 +25,7 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.trust import require_policy
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import (
     REFERENCE_WINDOW,

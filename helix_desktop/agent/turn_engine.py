@@ -28,7 +28,8 @@ from helix_desktop.agent.session import (
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
 from helix_desktop.agent.tool_calls.runner import LOOKUPS, ToolRunner
-from helix_desktop.context.log.file_and_mode_notes import SENT_DURING_TURN, files_note, mode_note
+from helix_desktop.context.log.file_notes import files_note
+from helix_desktop.context.log.mode_notes import SENT_DURING_TURN, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import hash_layers, next_request_cost

@@ -16,7 +16,7 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.agent.session import Session
 from helix_desktop.context.intake.marker import sweep_arguments
 from helix_desktop.context.intake.output_forms import preview_output
-from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.steps import point_after
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy

@@ -13,7 +13,7 @@ from helix_desktop.agent.budget import ApproveSpending, SpendNotApproved, approv
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
 from helix_desktop.agent.compaction.summarizer import Summarizer, SummaryReader, SummaryResult
 from helix_desktop.agent.session import CompactionProgress, Phase, Session
-from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.policy_numbers import ContextPolicy, managed_window

@@ -10,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.ports import Approver, AutoRunStore, WorkspacePermissions
-from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.errors import HelixError

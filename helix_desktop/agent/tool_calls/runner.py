@@ -30,7 +30,7 @@ from helix_desktop.agent.tool_calls.approvals import (
     named_changes,
 )
 from helix_desktop.agent.tool_calls.file_version_tracker import FileVersionTracker
-from helix_desktop.context.log.file_and_mode_notes import refused_edit
+from helix_desktop.context.log.file_notes import refused_edit
 from helix_desktop.domain.answer_bounds import MAX_PART_BYTES
 from helix_desktop.domain.builtin_tools import ToolKind
 from helix_desktop.domain.deferred_tools import near_names, request_tools

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import msgspec
 
-from helix_desktop.context.log.file_and_mode_notes import tells_of_files
+from helix_desktop.context.log.file_notes import tells_of_files
 from helix_desktop.context.log.message_log import forked
 from helix_desktop.domain.events.conversation import AssistantSpoke, MessageEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.session import FilesChanged

@@ -9,9 +9,9 @@ from operator import itemgetter
 
 from msgspec.structs import replace
 
-from helix_desktop.context.log.file_and_mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
 from helix_desktop.context.log.file_changes import RevertedFiles
 from helix_desktop.context.log.message_log import MessageLog, forked
+from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, announces_mode, newest_mode_note
 from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
 from helix_desktop.context.log.staleness import Staleness
 from helix_desktop.context.log.window_entries import WindowEntries

@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from helix_desktop.context.intake.descriptions import find_error
-from helix_desktop.context.log.file_and_mode_notes import newest_mode_note, revert_lines
 from helix_desktop.context.log.file_changes import FileRevert
+from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.log.message_log import user_decision
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.window_layout import (
     LogItem,
 )

@@ -10,8 +10,8 @@ from types import MappingProxyType
 
 import msgspec
 
-from helix_desktop.context.log.file_and_mode_notes import newest_mode_note
 from helix_desktop.context.log.file_changes import FileRevert
+from helix_desktop.context.log.mode_notes import newest_mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, SummaryBlock, ended_observations
 from helix_desktop.context.policy_numbers import ContextPolicy

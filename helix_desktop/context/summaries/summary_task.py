@@ -9,7 +9,7 @@ from itertools import accumulate
 import msgspec
 
 from helix_desktop.context.intake.descriptions import defined_names
-from helix_desktop.context.log.file_and_mode_notes import revert_lines
+from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.log.message_log import user_decision
 from helix_desktop.context.log.window_layout import Cover, LogItem, ended_observations
 from helix_desktop.context.summaries.artifact_ledger import (

@@ -11,7 +11,6 @@ from typing import Literal
 from msgspec.structs import replace
 from PySide6.QtCore import QTimer
 
-from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import (
     ApprovalRequested,
@@ -28,6 +27,7 @@ from helix_desktop.agent.session import (
     SubagentProgress,
     TurnChanged,
 )
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import (

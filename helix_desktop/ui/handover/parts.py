@@ -34,7 +34,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.handover.range_choice import RangeChoice
-from helix_desktop.ui.handover.versions_and_drafts import ChooseVersion, Version
+from helix_desktop.ui.handover.versions import ChooseVersion, Version
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Pen, Row, Text
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.intents import Intent, perform

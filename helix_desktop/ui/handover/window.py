@@ -47,25 +47,27 @@ from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import restyle
+from helix_desktop.ui.handover.drafts import (
+    OpenDraft,
+    draft_warnings,
+    purpose_text,
+    sizes_as_sent,
+    sweep_note,
+    use_text,
+)
 from helix_desktop.ui.handover.parts import CompareWith, PutBack, SectionField, WindowParts, warning_line
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION, RangeChoice
-from helix_desktop.ui.handover.versions_and_drafts import (
+from helix_desktop.ui.handover.versions import (
     DRAFT,
     FORMER_DRAFT,
     NOTHING,
     NOW,
     ChooseVersion,
     EditRefusal,
-    OpenDraft,
     Version,
-    draft_warnings,
     edit_refusal,
-    purpose_text,
     recorded_versions,
     rerun_seq,
-    sizes_as_sent,
-    sweep_note,
-    use_text,
     version_before,
 )
 from helix_desktop.ui.kit import intents

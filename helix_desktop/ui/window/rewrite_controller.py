@@ -32,7 +32,7 @@ from helix_desktop.domain.events.rewrite import (
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.ui.chat.actions import CompactUpTo
-from helix_desktop.ui.handover.versions_and_drafts import NOW
+from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow, Place
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.commands import REDOABLE_CHANGE, SENT_MESSAGE, UNDOABLE_CHANGE

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.agent.change_recorder import record_captures, record_unrecorded
-from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent

@@ -25,8 +25,9 @@ from helix_desktop.domain.events.summary import NO_MODEL, Bullet, HandoverMade, 
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.handover.drafts import OpenDraft
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION, RangeItem
-from helix_desktop.ui.handover.versions_and_drafts import DRAFT, OpenDraft
+from helix_desktop.ui.handover.versions import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.histories import build_history
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.context.summaries.summary_task import OPENING
 from helix_desktop.ui.handover.parts import SectionField
-from helix_desktop.ui.handover.versions_and_drafts import DRAFT
+from helix_desktop.ui.handover.versions import DRAFT
 from helix_desktop.ui.handover.window import HandoverWindow
 from tests.support.model_servers.chat_server import ChatServer, Script, text_reply
 from tests.support.window.window_rig import WindowRig, until

@@ -27,8 +27,9 @@ from helix_desktop.ui.design.cards import Disclosure, Pill
 from helix_desktop.ui.design.focus import tab_stops
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.handover.drafts import sweep_note
 from helix_desktop.ui.handover.range_choice import RangeItem, range_items
-from helix_desktop.ui.handover.versions_and_drafts import DRAFT, FORMER_DRAFT, NOW, sweep_note
+from helix_desktop.ui.handover.versions import DRAFT, FORMER_DRAFT, NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import ContinueSession, CopyText, Intent
 from helix_desktop.words.times import format_moment

@@ -27,7 +27,7 @@ from helix_desktop.ui.chat.actions import CompactUpTo, OpenVersion, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.handover.range_choice import WHOLE_CONVERSATION
-from helix_desktop.ui.handover.versions_and_drafts import NOW
+from helix_desktop.ui.handover.versions import NOW
 from helix_desktop.ui.handover.window import HandoverWindow
 from helix_desktop.ui.kit.intents import (
     BranchSession,

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from helix_desktop.context.log.file_and_mode_notes import SENT_DURING_TURN
+from helix_desktop.context.log.mode_notes import SENT_DURING_TURN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import MessageQueued, QueueChanged, TurnEnded, UserSpoke

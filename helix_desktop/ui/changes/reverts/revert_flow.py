@@ -11,8 +11,8 @@ import msgspec
 from PySide6.QtCore import QUrl
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 
-from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke

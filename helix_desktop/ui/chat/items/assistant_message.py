@@ -12,7 +12,6 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QLinearGradient, QPainter
 
 from helix_desktop.ui.chat.actions import ToggleSection
-from helix_desktop.ui.chat.items.dividers_and_notices import quoted
 from helix_desktop.ui.chat.items.item import (
     BlockStack,
     CodeBlock,
@@ -24,6 +23,7 @@ from helix_desktop.ui.chat.items.item import (
     paragraph,
     source_of,
 )
+from helix_desktop.ui.chat.items.program_rows import quoted
 from helix_desktop.ui.chat.markdown.parser import Block, Code, DisplayedFormula, TopLevelBlock
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, MarkdownSection, MarkdownStream
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, text_of_block, text_of_layout

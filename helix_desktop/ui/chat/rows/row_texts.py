@@ -8,7 +8,7 @@ from collections.abc import Callable
 from helix_desktop.agent.session import SubagentActivity, SubagentProgress, did_not_run
 from helix_desktop.agent.tool_calls.approvals import denying_rule
 from helix_desktop.context.intake.descriptions import count_header_lines, count_matching_lines
-from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.context.window.message_states import MessageState
 from helix_desktop.context.window.used_tokens import output_tokens
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS

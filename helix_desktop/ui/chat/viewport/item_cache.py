@@ -15,8 +15,8 @@ from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowKey, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
-from helix_desktop.ui.chat.items.dividers_and_notices import divider, notice
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.program_rows import divider, notice
 from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card, has_state_of
 from helix_desktop.ui.chat.items.user_message import UserMessageItem, answer_buttons, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter

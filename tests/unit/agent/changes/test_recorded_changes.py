@@ -12,7 +12,7 @@ import pytest
 from helix_desktop.agent.change_recorder import record_unrecorded
 from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.log.file_and_mode_notes import revert_lines
+from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.summaries.handover_revision import preview_handover
 from helix_desktop.context.summaries.observation import extract_observations

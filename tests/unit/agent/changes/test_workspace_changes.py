@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.agent.changes_and_reverts import WorkspaceChanges
+from helix_desktop.agent.workspace_changes import WorkspaceChanges
 from helix_desktop.context.log.file_changes import (
     changes_after,
     logged_changes,

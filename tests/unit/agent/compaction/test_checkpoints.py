@@ -23,12 +23,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta, Usage
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.ui.handover.versions_and_drafts import (
-    ChooseVersion,
-    edit_refusal,
-    recorded_versions,
-    version_before,
-)
+from helix_desktop.ui.handover.versions import ChooseVersion, edit_refusal, recorded_versions, version_before
 from helix_desktop.words.summaries import handover_titles
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.scripted_model import (

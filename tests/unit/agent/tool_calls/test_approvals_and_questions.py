@@ -12,7 +12,7 @@ import pytest
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, QuestionAsked
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.context.rewrites.step_notes import render_fold_note
 from helix_desktop.context.summaries.covered_facts import covered_facts
 from helix_desktop.context.summaries.extractive_handover import extractive_handover

@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.file_and_mode_notes import UNKNOWN_MODE, mode_note
+from helix_desktop.context.log.mode_notes import UNKNOWN_MODE, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock, active_covers
 from helix_desktop.domain.events.conversation import ToolAnswered, TurnRetried, UserSpoke

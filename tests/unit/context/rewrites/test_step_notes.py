@@ -12,8 +12,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.file_and_mode_notes import mode_note, reverts_note
 from helix_desktop.context.log.file_changes import FileRevert
+from helix_desktop.context.log.file_notes import reverts_note
+from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy_numbers import PROFILES

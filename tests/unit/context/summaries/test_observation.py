@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.log.file_and_mode_notes import mode_note
 from helix_desktop.context.log.file_changes import FileRevert
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_entries import OBSERVATIONS_LABEL_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, ended_observations, ended_tokens

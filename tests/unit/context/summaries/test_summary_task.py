@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from helix_desktop.context.log.file_and_mode_notes import reverts_note
+from helix_desktop.context.log.file_notes import reverts_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.summary_task import (
     FallbackRate,

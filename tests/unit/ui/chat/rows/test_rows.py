@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.agent.session import SubagentProgress
-from helix_desktop.context.log.file_and_mode_notes import REFUSED_IN_PLAN
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project

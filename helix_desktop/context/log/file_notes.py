@@ -1,18 +1,12 @@
-"""What the model is told of changed files and its permission mode: notes, each once, and refusals of calls.
-
-The mode is never told by another system prompt: the provider would read the whole request again.
-"""
+"""Notes by which the model learns of changed files, and refusals of edits of files it does not know."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
-from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.choices import PermissionMode
-from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
@@ -95,48 +89,3 @@ def _names(files: Sequence[ChangedFile]) -> str:
 def _listed(paths: Sequence[str]) -> str:
     names = ", ".join(map(escape_hidden_name, paths[:_MAX_NAMED]))
     return f"{names} and {len(paths) - _MAX_NAMED} more" if len(paths) > _MAX_NAMED else names
-
-
-SENT_DURING_TURN = "[Sent while you worked: what you were asked before still holds unless this changes it]"
-"""The note on a message that steers a turn: it stands behind an output, and would read as the only task."""
-
-UNKNOWN_MODE = ""
-"""The announced mode when the note that announced it left the window."""
-_NOTES: Mapping[PermissionMode, str] = {
-    "plan": (
-        "[Mode: plan] Only read and search from now on: every call that would change something or run a "
-        "command is refused. Find out what there is to know, then answer with a plan of what you would "
-        "change and how you would check it."
-    ),
-    "auto": (
-        "[Mode: auto] From now on edits of files in the workspace, and commands in the sandbox, run without "
-        "the user being asked, unless they destroy what can't be undone. Whatever else needs approval still "
-        "waits for it."
-    ),
-    "ask": "[Mode: ask] Changes and commands are possible from now on; the user is asked about each.",
-}
-REFUSED_IN_PLAN = (
-    "Refused: the session is in mode plan, in which nothing is changed and no command is run. Do not try it "
-    "in another way. Say what you would do here as a part of your plan, and go on reading if you need to."
-)
-
-
-def mode_note(announced_mode: PermissionMode | str, mode: PermissionMode) -> str:
-    """Return the note on the mode for the next message; empty if the model knows this mode."""
-    return "" if announced_mode == mode else _NOTES[mode]
-
-
-def newest_mode_note(items: Sequence[LogItem]) -> str:
-    """Return the newest note on a mode with one of these messages; empty if there is none.
-
-    What replaces the messages in the window repeats it: it is in force until another one says otherwise.
-    """
-    for item in reversed(items):
-        event = item.event
-        if isinstance(event, UserSpoke) and announces_mode(event.note, event.mode):
-            return event.note.partition("\n")[0]
-    return ""
-
-
-def announces_mode(note: str, mode: PermissionMode) -> bool:
-    return note.startswith(f"[Mode: {mode}]")
