@@ -19,7 +19,7 @@ from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.benchmarks.timing import seconds
 from tests.support.galleries.panes_samples import (
     NOW_MS,
-    fold_card,
+    compacted_calls_card,
     handover_card,
     long_timeline_state,
     observations_card,
@@ -37,7 +37,7 @@ def cards() -> Iterator[TimelineCard]:
         if number % 3 == 0:
             yield handover_card(number // 3, number)
         elif number % 3 == 1:
-            yield fold_card(number) if number % 2 else observations_card(number)
+            yield compacted_calls_card(number) if number % 2 else observations_card(number)
         else:
             sample = small[number % len(small)]
             yield type(sample)(

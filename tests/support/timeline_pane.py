@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.kit.boxes import Button, Pill
-from helix_desktop.ui.timeline.card_list import CardItem, FoldedRow, key_of
+from helix_desktop.ui.timeline.card_list import CardItem, CollapsedRewrites, key_of
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.support.galleries.panes_samples import NOW_MS
 
@@ -44,7 +44,7 @@ def find_card(pane: Timeline, key: Hashable) -> CardItem | None:
 
 def unfold_all(pane: Timeline) -> None:
     """Show what stands between handovers, too."""
-    for row in [row for row in pane.cards.cards.rows if isinstance(row, FoldedRow)]:
+    for row in [row for row in pane.cards.cards.rows if isinstance(row, CollapsedRewrites)]:
         pane.cards.toggle(key_of(row), "rewrites")
 
 

@@ -705,7 +705,7 @@ def chip(name: str, action: Any, pill: Pill, tip: str, label: str = "") -> Butto
     return Button(name, action, pill, label or pill.words, "chip", tip=tip)
 
 
-def fold_head(name: str, action: Any, title: str, note: str, color: str, *, is_open: bool) -> Button:
+def disclosure_head(name: str, action: Any, title: str, note: str, color: str, *, is_open: bool) -> Button:
     """Return the heading that opens and closes what stands below it."""
     sign = Icon("chevron-down" if is_open else "chevron-right", "faint", 14)
     words = [Text(title, 13, color, 600, shrink=True), *([Text(note, 12, "faint")] if note else [])]

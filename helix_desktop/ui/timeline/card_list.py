@@ -65,7 +65,7 @@ _IN_ITS_PLACE = {"undo": "redo", "redo": "undo"}  # the button that a click puts
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
 
 
-class FoldedRow(TimelineRow, frozen=True):
+class CollapsedRewrites(TimelineRow, frozen=True):
     """What happened between two handovers, behind one line; newest first."""
 
     cards: tuple[TimelineCard, ...]
@@ -104,12 +104,12 @@ def key_of(row: Row) -> Hashable:
     return row.key if isinstance(row, TimelineRow) else row.objectName()
 
 
-def fold_rewrites(cards: Iterable[TimelineCard]) -> list[FoldedRow | TimelineCard]:
+def collapse_rewrites(cards: Iterable[TimelineCard]) -> list[CollapsedRewrites | TimelineCard]:
     """Return cards, newest first, with what happened between two handovers as one row.
 
     What failed and can be tried again stays in sight.
     """
-    rows: list[FoldedRow | TimelineCard] = []
+    rows: list[CollapsedRewrites | TimelineCard] = []
     between: list[TimelineCard] = []
     has_newer = False
     for card in cards:
@@ -117,7 +117,7 @@ def fold_rewrites(cards: Iterable[TimelineCard]) -> list[FoldedRow | TimelineCar
             between.append(card)
             continue
         is_folded = has_newer and len(between) >= _MIN_FOLDED
-        rows += [FoldedRow(tuple(between))] if is_folded else between
+        rows += [CollapsedRewrites(tuple(between))] if is_folded else between
         rows.append(card)
         between = []
         has_newer = has_newer or isinstance(card, HandoverCard)

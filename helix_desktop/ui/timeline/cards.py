@@ -35,8 +35,8 @@ from helix_desktop.ui.kit.boxes import (
     RowWithEnd,
     Text,
     chip,
+    disclosure_head,
     face,
-    fold_head,
     link,
     push_button,
 )
@@ -320,7 +320,7 @@ def fold(
 ) -> Box:
     """Return a heading, with what `build` returns below it while it is open."""
     is_open = look.is_open(part, at_first=at_first)
-    head = fold_head(f"fold:{part}", ToggleFold(part), title, note, color, is_open=is_open)
+    head = disclosure_head(f"fold:{part}", ToggleFold(part), title, note, color, is_open=is_open)
     return Column([head, *(build() if is_open else ())], 2)
 
 
@@ -341,19 +341,19 @@ def code_frame(content: Sequence[Box]) -> Frame:
     return framed(content, (12, 9, 12, 10), 6, fill="code_surface")
 
 
-def refused_fold(text: str, look: CardLook) -> Box:
+def refused_disclosure(text: str, look: CardLook) -> Box:
     note = tr.plural(len(text), "%n character", "%n characters")
-    return text_fold(text, look, "refused", tr("Text not used"), note, "muted")
+    return text_disclosure(text, look, "refused", tr("Text not used"), note, "muted")
 
 
-def text_fold(text: str, look: CardLook, part: str, title: str, note: str, color: str) -> Box:
+def text_disclosure(text: str, look: CardLook, part: str, title: str, note: str, color: str) -> Box:
     def build() -> list[Box]:
         return [Frame(Column(long_words(text, part, look, "muted", 13)), (20, 0, 0, 4))]
 
     return fold(look, part, title, note, color, build)
 
 
-def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:
+def ledger_disclosure(ledger: str, look: CardLook, color: str) -> Box:
     note = tr.plural(ledger.count("\n") + 1, "%n line", "%n lines")
     legend = tr(
         "r read, l listed, s searched, w written, e edited, $ run, ! failed. Hexadecimal digits: an output "
@@ -367,7 +367,7 @@ def ledger_fold(ledger: str, look: CardLook, color: str) -> Box:
     return fold(look, "ledger", tr("Files, commands and errors"), note, color, build)
 
 
-def coverage_folds(missing: MissingText, look: CardLook) -> list[Box]:
+def coverage_disclosures(missing: MissingText, look: CardLook) -> list[Box]:
     """Return what a summary does not name of what it covers, behind its heading; none without any."""
     if not missing.lines:
         return []
@@ -629,7 +629,7 @@ class FailureCard(TimelineCard, frozen=True):
         below += [Words(fix, 12)] if fix else []
         below += [Text(tr("Used {amount}", amount=self.cost), 12, "muted")] if self.cost else []
         if refused := getattr(self.event, "refused", ""):
-            below.append(refused_fold(refused, look))
+            below.append(refused_disclosure(refused, look))
         if self.retry is not None and not look.is_later:
             again = push_button(f"timeline-try-again-{self.seq}", RetryFailed(self.retry), tr("Retry"))
             below.append(Frame(Flow([again]), (0, 4, 0, 0)))
@@ -668,7 +668,7 @@ class BackgroundCard(TimelineCard, frozen=True):
         if not self.why:
             return Frame(line, (14, 0, 14, 0)), words
         below: list[Box] = [Words(self.why, 12, "muted")]
-        below += [refused_fold(self.refused, look)] if self.refused else []
+        below += [refused_disclosure(self.refused, look)] if self.refused else []
         content = [line, Frame(Column(below), (24, 0, 0, 0))]
         return framed(content, (14, 5, 14, 8), 0), dotted((words, self.why))
 

@@ -70,10 +70,10 @@ from helix_desktop.ui.timeline.cards import (
 from helix_desktop.ui.timeline.summary_cards import (
     ChangeCard,
     ChangePart,
-    FoldCard,
+    CompactedCallsCard,
+    CompactedMessagesCard,
     HandoverCard,
     ObservationsCard,
-    PlacedCard,
 )
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.call_targets import output_title
@@ -201,7 +201,7 @@ class _CardReducer:
             carried, card = self._cards.get(seq), self._cards.get(carrier_seq)
             if carried is not None and isinstance(card, Rewrite):
                 self._cards[carrier_seq] = replace(card, carries=carried.title)
-        placed = {card.facts.seq for card in self._cards.values() if isinstance(card, PlacedCard)}
+        placed = {card.facts.seq for card in self._cards.values() if isinstance(card, CompactedMessagesCard)}
         return tuple(card for seq, card in reversed(self._cards.items()) if seq not in placed)
 
     def _covers_of_outputs(self) -> Iterator[tuple[int, int]]:
@@ -237,14 +237,14 @@ class _CardReducer:
                 used = cost_text(event.spent, event.cost, self._is_demo, event.estimated, event.unpriced)
                 return BackgroundCard(seq, at, line, request_text(read, used))
             case FoldMade() as event:
-                return self._sized(FoldCard(seq, at, event, summary_title(event, self._transcript)))
+                return self._sized(CompactedCallsCard(seq, at, event, summary_title(event, self._transcript)))
             case ObservationsMade() as event:
                 return self._observations(recorded, event)
             case ObservationsPlaced(made=made) as event:
                 facts = self._cards.get(made)
                 if not isinstance(facts, ObservationsCard):
                     return None
-                return self._sized(PlacedCard(seq, at, facts, event))
+                return self._sized(CompactedMessagesCard(seq, at, facts, event))
             case SweepMade() as event:
                 return self._sweep(recorded, event)
             case (Undone(target=target) | Redone(target=target)) as event:
@@ -484,7 +484,7 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
 def _is_by_user(card: TimelineCard) -> bool | None:
     """Return whether the user changed the context so, or Helix; None if it is no such change."""
     match card:
-        case SweepCard() | FoldCard() | PlacedCard():
+        case SweepCard() | CompactedCallsCard() | CompactedMessagesCard():
             return is_by_user(card.event)
         case HandoverCard(is_checkpoint=False, event=HandoverMade(origin="") as made):
             return is_by_user(made)

@@ -38,15 +38,15 @@ from helix_desktop.ui.kit.intents import (
     perform,
 )
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.timeline.card_list import CardList, HostedRow, Row, fold_rewrites
+from helix_desktop.ui.timeline.card_list import CardList, HostedRow, Row, collapse_rewrites
 from helix_desktop.ui.timeline.cards import CardFilter, FormCard, RunningCard, TimelineCard, TimelineRow
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.summary_cards import (
+    CompactedMessagesCard,
     Continuation,
     ContinuedRow,
     HandoverCard,
     ObservationsCard,
-    PlacedCard,
     PreparedCard,
 )
 from helix_desktop.ui.timeline.usage_chart import UsageChart
@@ -228,7 +228,7 @@ class Timeline(Themed, QWidget):
         if state.running is not None and (self.filter_bar.group == "compacted" or not state.running.is_early):
             rows.append(state.running)
         cards = [card for card in self._changes if self.filter_bar.matches(card)]
-        rows += self._with_open(cards if self.filter_bar.group else fold_rewrites(map(_as_line, cards)))
+        rows += self._with_open(cards if self.filter_bar.group else collapse_rewrites(map(_as_line, cards)))
         self.cards.show_rows(rows)
 
     def _with_open(self, rows: Sequence[Row]) -> Iterator[Row]:
@@ -250,7 +250,7 @@ class Timeline(Themed, QWidget):
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
-        placed = (card for card in self._state.cards if isinstance(card, PlacedCard))
+        placed = (card for card in self._state.cards if isinstance(card, CompactedMessagesCard))
         seq = next((card.seq for card in placed if card.facts.seq == seq), seq)
         card = next((card for card in self._changes if _has(card, seq)), None)
         if card is not None and not self.filter_bar.matches(card):

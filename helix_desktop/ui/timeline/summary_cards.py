@@ -50,17 +50,17 @@ from helix_desktop.ui.timeline.cards import (
     TimelineRow,
     bullet_row,
     code_frame,
-    coverage_folds,
+    coverage_disclosures,
     fold,
     framed,
     icon_line,
     index_chips,
-    ledger_fold,
+    ledger_disclosure,
     long_words,
-    refused_fold,
+    refused_disclosure,
     request_text,
     source_chip,
-    text_fold,
+    text_disclosure,
     time_text,
     undo_links,
     undone_pill,
@@ -208,11 +208,11 @@ class HandoverCard(Rewrite, frozen=True):
                 quotes = "\n\n".join(quote.text for quote in self.event.quotes)
                 count = tr.plural(len(self.event.quotes), "%n message", "%n messages")
                 title = tr("Your messages there, word for word")
-                parts.append(text_fold(quotes, look, "quotes", title, count, color))
-            parts += [ledger_fold(self.event.ledger, look, color)] if self.event.ledger else []
-            parts += [refused_fold(self.event.refused, look)] if self.event.refused else []
+                parts.append(text_disclosure(quotes, look, "quotes", title, count, color))
+            parts += [ledger_disclosure(self.event.ledger, look, color)] if self.event.ledger else []
+            parts += [refused_disclosure(self.event.refused, look)] if self.event.refused else []
             pills = Frame(Flow(self._pills()), (0, 4, 0, 4))
-            return [rule(), *parts, pills, *coverage_folds(self.missing, look)]
+            return [rule(), *parts, pills, *coverage_disclosures(self.missing, look)]
 
         is_of_request = not (self.is_checkpoint or self.event.origin)
         why = trigger_text(self.event.trigger, self.event.threshold) if is_of_request else ""
@@ -380,7 +380,7 @@ class PreparedCard(TimelineCard, frozen=True):
         return Frame(line, (14, 0, 14, 0)), dotted((self.title, self.amount))
 
 
-class PlacedCard(Rewrite, frozen=True):
+class CompactedMessagesCard(Rewrite, frozen=True):
     """Observations, the `facts`, that took the place of messages."""
 
     facts: ObservationsCard
@@ -414,8 +414,8 @@ def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Bo
             note = format_integer(len(card.quotes))
             title = tr("Your messages, word for word")
             content.append(fold(look, "quotes", title, note, color, lambda: _quotes(card, look, color)))
-        content += [ledger_fold(card.event.ledger, look, color)] if card.event.ledger else []
-        content += [refused_fold(card.event.refused, look)] if card.event.refused else []
+        content += [ledger_disclosure(card.event.ledger, look, color)] if card.event.ledger else []
+        content += [refused_disclosure(card.event.refused, look)] if card.event.refused else []
         pills: list[Box] = [
             Pill(card.messages, icon="message-square"),
             _model_pill(card),
@@ -423,7 +423,7 @@ def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Bo
             Pill(format_exact_duration(card.event.duration_ms), icon="clock"),
             *index_chips(card.event.index, card.event.index_entries),
         ]
-        content += [Flow(pills), *coverage_folds(card.missing, look)]
+        content += [Flow(pills), *coverage_disclosures(card.missing, look)]
     return content
 
 
@@ -457,7 +457,7 @@ def _quotes(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
 _FOLD_GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "truncate": "scissors"}
 
 
-class FoldCard(Rewrite, frozen=True):
+class CompactedCallsCard(Rewrite, frozen=True):
     event: FoldMade
     title: str
 
@@ -492,7 +492,7 @@ class FoldCard(Rewrite, frozen=True):
         return framed(content, (14, 4, 12, 10), 6, tip), self.name(dotted((self.title, self.size_text)))
 
 
-ChangePart: TypeAlias = SweepCard | FoldCard | PlacedCard
+ChangePart: TypeAlias = SweepCard | CompactedCallsCard | CompactedMessagesCard
 
 
 class ChangeCard(Rewrite, frozen=True):
@@ -530,7 +530,9 @@ class ChangeCard(Rewrite, frozen=True):
             words = tr("undone: {title}", title=replace(self, parts=undone).title)
             return dotted((replace(self, parts=standing).title, words))
         summaries = [part for part in self.parts if not isinstance(part, SweepCard)]
-        events = [part.facts.event if isinstance(part, PlacedCard) else part.event for part in summaries]
+        events = [
+            part.facts.event if isinstance(part, CompactedMessagesCard) else part.event for part in summaries
+        ]
         ranges = sorted(
             (event.after, event.upto, part.title) for event, part in zip(events, summaries, strict=True)
         )

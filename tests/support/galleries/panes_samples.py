@@ -61,11 +61,11 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.page import TimelineState
 from helix_desktop.ui.timeline.summary_cards import (
+    CompactedCallsCard,
+    CompactedMessagesCard,
     Continuation,
-    FoldCard,
     HandoverCard,
     ObservationsCard,
-    PlacedCard,
 )
 from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from helix_desktop.words.summaries import NOTHING_MISSING, MissingText
@@ -312,7 +312,7 @@ def quiet_timeline_state() -> TimelineState:
     first = checkpoint_card(1, 118)
     second = checkpoint_card(2, 431, checkpoint=first.title)
     sweep = SweepCard(120, NOW_MS - 90_000_000, 6, SWEPT, before=9_900, after=7_600)
-    cards = (fold_card(462), second, sweep, first, origin)
+    cards = (compacted_calls_card(462), second, sweep, first, origin)
     rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(
@@ -356,7 +356,7 @@ The whole message is parsed again for every token. I freeze the blocks that are 
 did: edit_file src/helix/stream.py; run_command e29 pytest -q tests/test_stream.py"""
 
 
-def fold_card(seq: int, **changes: object) -> FoldCard:
+def compacted_calls_card(seq: int, **changes: object) -> CompactedCallsCard:
     """A fold of a session that works on a renderer."""
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "how": "fold",
@@ -364,7 +364,7 @@ def fold_card(seq: int, **changes: object) -> FoldCard:
         "text": _FOLD_NOTE, "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
         "title": "Compacted turns 1–9",
     }  # fmt: skip
-    return _card(FoldCard, _FOLD, values | changes)
+    return _card(CompactedCallsCard, _FOLD, values | changes)
 
 
 def observations_card(seq: int, **changes: object) -> ObservationsCard:
@@ -393,7 +393,7 @@ def long_timeline_state() -> TimelineState:
     short, at = timeline_state(), NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
         observations_card(498),
-        fold_card(497),
+        compacted_calls_card(497),
         SweepCard(496, at, 3, SweepMade((), 0, SweepReason.FOLD),
                   (("ab" * 32, "read_file a.py"), ("cd" * 32, "read_file b.py")), calls=2,
                   before=18_200, after=13_800),
@@ -402,12 +402,16 @@ def long_timeline_state() -> TimelineState:
         ManualActionCard(494, at, "form",
                          "You chose to send all of Ran pytest -q · 12.4k tokens", 31),
         *short.cards[:2],
-        PlacedCard(468, at, observations_card(466, reflection=True),
+        CompactedMessagesCard(468, at, observations_card(466, reflection=True),
                    ObservationsPlaced(466, PlacementReason.THRESHOLD, 0),
                    before=42_000, after=19_100),
-        fold_card(464, how="condense", steps=96, before=8_200, after=2_100, inside="Compacted turns 1–38"),
-        fold_card(462, is_undone=True, steps=11),
-        fold_card(460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
+        compacted_calls_card(
+            464, how="condense", steps=96, before=8_200, after=2_100, inside="Compacted turns 1–38"
+        ),
+        compacted_calls_card(462, is_undone=True, steps=11),
+        compacted_calls_card(
+            460, how="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]
+        ),
         FormCard(459, at, ToolAnswered(
             "c", "run_command", "", "ef" * 32, 0, 532 - FRAMING_TOKENS, 0, "make test", form="preview",
             chosen="timeout", intake_note="box/main didn't say within 10 s which part to send.",
@@ -420,7 +424,8 @@ def long_timeline_state() -> TimelineState:
             "failed", "The server rejected the request.", "The message is too large."), retry="turn"),
         FailureCard(458, at, HandoverFailed(
             "No summary was written. Nothing was changed.", "The model said nothing.")),
-        PlacedCard(457, at, observations_card(456, fallback="The summary model's window is too small."),
+        CompactedMessagesCard(457, at,
+                   observations_card(456, fallback="The summary model's window is too small."),
                    ObservationsPlaced(456, PlacementReason.MANUAL, 0),
                    before=19_100, after=12_000, is_undone=True),
         *short.cards[2:],

@@ -53,7 +53,12 @@ from helix_desktop.ui.timeline.cards import (
 )
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
-from helix_desktop.ui.timeline.summary_cards import HandoverCard, ObservationsCard, PlacedCard, PreparedCard
+from helix_desktop.ui.timeline.summary_cards import (
+    CompactedMessagesCard,
+    HandoverCard,
+    ObservationsCard,
+    PreparedCard,
+)
 from helix_desktop.ui.timeline.usage_points import UsagePoint
 from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.times import format_moment
@@ -421,7 +426,7 @@ def test_observations_are_undone_at_their_placement(
     assert not {"undo", "redo"} & set(names(pane, 5))
     placement = ObservationsPlaced(5, PlacementReason.MANUAL, 0)
     sizes: dict[str, Any] = {"before": 4_000, "after": 2_000}
-    placed = PlacedCard(9, NOW_MS, observations_card(5), placement, **sizes | changes)
+    placed = CompactedMessagesCard(9, NOW_MS, observations_card(5), placement, **sizes | changes)
     pane.set_state(TimelineState((placed,)))
     title = "Compacted turns 1–46 · Context: 4k → 2k · by you"
     assert card(pane, 9).accessible_name == " · ".join(filter(None, (title, state)))
@@ -435,7 +440,7 @@ def test_observations_are_undone_at_their_placement(
             press(pane, 9, button)
         assert intents == [Redo((9,)) if button == "redo" else Undo((9,))]
     averted = ObservationsPlaced(5, PlacementReason.THRESHOLD, 0, 0.38, averted_handover_at=0.85)
-    pane.set_state(TimelineState((PlacedCard(9, NOW_MS, observations_card(5), averted, **sizes),)))
+    pane.set_state(TimelineState((CompactedMessagesCard(9, NOW_MS, observations_card(5), averted, **sizes),)))
     assert card(pane, 9).accessible_name.endswith(" · to make room"), "and no handover follows"
 
 

@@ -31,9 +31,20 @@ from helix_desktop.ui.kit.intents import Redo, Undo
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
-from helix_desktop.ui.timeline.summary_cards import ChangeCard, ChangePart, HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import (
+    ChangeCard,
+    ChangePart,
+    CompactedMessagesCard,
+    HandoverCard,
+)
 from helix_desktop.ui.window.rewrite_controller import also_changed
-from tests.support.galleries.panes_samples import NOW_MS, SWEPT, fold_card, handover_card, observations_card
+from tests.support.galleries.panes_samples import (
+    NOW_MS,
+    SWEPT,
+    compacted_calls_card,
+    handover_card,
+    observations_card,
+)
 from tests.support.intents import intents_of
 from tests.support.timeline_pane import card, has, names, open_timeline, pills, press, shown_seqs, top
 
@@ -47,7 +58,7 @@ _TITLE = "Compacted turns 1–46 · Compacted turns 1–9 · Cached 3 outputs"
 def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
     """Return what one request brought, newest first: facts, a fold with its sweep, a sweep of its own."""
     return (
-        PlacedCard(
+        CompactedMessagesCard(
             *(16, NOW_MS, observations_card(5), ObservationsPlaced(5, PlacementReason.REWRITE, 0)),
             before=13_000,
             after=9_900,
@@ -62,7 +73,7 @@ def _parts(*, is_undone: bool = False) -> tuple[ChangePart, ...]:
             after=13_000,
             is_undone=is_undone,
         ),
-        fold_card(14, before=14_000, after=13_500, is_undone=is_undone),
+        compacted_calls_card(14, before=14_000, after=13_500, is_undone=is_undone),
         SweepCard(
             12,
             NOW_MS,
@@ -216,7 +227,7 @@ def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
     sweep, covered = (
         SweepCard(12, NOW_MS, 2, SWEPT, before=15_000, after=14_000),
-        fold_card(13, inside="Compacted turns 1–9"),
+        compacted_calls_card(13, inside="Compacted turns 1–9"),
     )
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)

@@ -41,7 +41,7 @@ from helix_desktop.ui.timeline.usage_points import PointKind, UsagePoint
 from tests.support.galleries.panes_samples import (
     NOW_MS,
     SWEPT,
-    fold_card,
+    compacted_calls_card,
     handover_card,
     long_timeline_state,
     observations_card,
@@ -295,26 +295,26 @@ def test_a_fold_displays_its_savings_and_its_note(pane: Timeline) -> None:
     """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
     pane.set_state(long_timeline_state())
     assert card(pane, 497).accessible_name.startswith("Compacted turns 1–9 · Context: 23.9k → 14.8k")
-    assert fold_card(497).event.text not in words(pane, 497)
+    assert compacted_calls_card(497).event.text not in words(pane, 497)
     assert any(text.startswith("Summary text") for text in words(pane, 497))
     press(pane, 497, "fold:note")
-    assert fold_card(497).event.text in words(pane, 497)
+    assert compacted_calls_card(497).event.text in words(pane, 497)
     assert {"List of 31 outputs", "Show in chat"} <= {*pills(pane, 497)}
     for name, intent in (
-        ("index", OpenCacheEntry(fold_card(497).event.index)),
+        ("index", OpenCacheEntry(compacted_calls_card(497).event.index)),
         ("covers", ShowEvent(12)),
         ("undo", Undo((497,))),
     ):
         assert intents_of(pane, partial(press, pane, 497, name)) == [intent]
-    pane.set_state(TimelineState((fold_card(497, is_undone=True),), usage_points(), 24_000))
+    pane.set_state(TimelineState((compacted_calls_card(497, is_undone=True),), usage_points(), 24_000))
     assert card(pane, 497).accessible_name.endswith("Undone")
     assert has(pane, 497, "redo")
-    assert fold_card(497).event.text in words(pane, 497), "it stays open"
+    assert compacted_calls_card(497).event.text in words(pane, 497), "it stays open"
 
 
 def test_a_long_note_is_shown_in_part_until_all_of_it_is_asked_for(pane: Timeline) -> None:
     text = "\n".join(f"did: read_file part{n}.txt" for n in range(900))
-    pane.set_state(TimelineState((fold_card(5, text=text),), usage_points(), 24_000))
+    pane.set_state(TimelineState((compacted_calls_card(5, text=text),), usage_points(), 24_000))
     press(pane, 5, "fold:note")
     assert max(map(len, words(pane, 5))) < 3_100
     press(pane, 5, "all:note")

@@ -25,7 +25,12 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.timeline.cards import FailureCard, ManualActionCard, SweepCard, TimelineCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards
-from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, ObservationsCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import (
+    CompactedCallsCard,
+    CompactedMessagesCard,
+    HandoverCard,
+    ObservationsCard,
+)
 from helix_desktop.ui.timeline.usage_points import usage_points
 from helix_desktop.words.context_changes import retaken_text, trigger_text
 from helix_desktop.words.direction import dotted
@@ -133,7 +138,7 @@ def row_words(card: TimelineCard) -> str:
             words = dotted((card.title, card.size_text, why, retaken_text(card.retaken)))
         case ObservationsCard():
             return f"{card.title} · {card.unsent or 'Not used'}"
-        case SweepCard() | FoldCard() | PlacedCard() if card.before:
+        case SweepCard() | CompactedCallsCard() | CompactedMessagesCard() if card.before:
             words = card.line
         case ManualActionCard(kind="form" | "exclude" | "pin" | "unpin") if (
             card.kind != "exclude" or card.size_text

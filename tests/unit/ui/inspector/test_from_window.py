@@ -48,7 +48,7 @@ from helix_desktop.ui.outputs.rows import SAME_STATES
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards
-from helix_desktop.ui.timeline.summary_cards import FoldCard
+from helix_desktop.ui.timeline.summary_cards import CompactedCallsCard
 from helix_desktop.words.attachments import attachment_facts
 from helix_desktop.words.call_targets import call_verb
 from helix_desktop.words.numbers import format_tokens
@@ -148,7 +148,7 @@ def test_what_was_removed_to_fit_is_counted_in_messages_everywhere() -> None:
     assert "tool call" in messages
     card = next(card for card in build_cards(simulator.log, simulator.transcript) if card.seq == seq)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]
-    assert isinstance(card, FoldCard)
+    assert isinstance(card, CompactedCallsCard)
     assert card.title == row.name
     assert row.why == f"Replaces {messages}"
 

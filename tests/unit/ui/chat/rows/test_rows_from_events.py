@@ -69,7 +69,7 @@ from helix_desktop.ui.outputs.rows import STATE_LABELS
 from helix_desktop.ui.outputs.source import content_states
 from helix_desktop.ui.timeline.cards import SweepCard, TimelineCard, UndoCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards, merge_changes
-from helix_desktop.ui.timeline.summary_cards import FoldCard, HandoverCard, PlacedCard
+from helix_desktop.ui.timeline.summary_cards import CompactedCallsCard, CompactedMessagesCard, HandoverCard
 from helix_desktop.ui.timeline.usage_points import DROP_KINDS, usage_points
 from helix_desktop.words.context_changes import is_by_user
 from helix_desktop.words.numbers import format_tokens
@@ -561,7 +561,7 @@ def _is_rewrite(card: TimelineCard) -> bool:
 def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
     all_cards = build_cards(simulator.log, transcript)
-    placed = {card.facts.seq for card in all_cards if isinstance(card, PlacedCard)}
+    placed = {card.facts.seq for card in all_cards if isinstance(card, CompactedMessagesCard)}
     undos = {recorded.seq: recorded.event for recorded in simulator.log}
     newest = {undo.target: seq for seq, undo in undos.items() if isinstance(undo, Undone | Redone)}
     assert [card.seq for card in all_cards] == [
@@ -575,7 +575,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
     for card in cards:
         if isinstance(card, HandoverCard) and card.is_checkpoint:
             assert card.seq in transcript.checkpoints
-        elif isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
+        elif isinstance(card, HandoverCard | SweepCard | CompactedCallsCard | CompactedMessagesCard):
             assert card.is_undone == (not transcript.rewrites.is_active(card.seq))
         if isinstance(card, UndoCard):
             assert all(map(transcript.rewrites.is_undoable, card.targets))
@@ -595,7 +595,7 @@ def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
         if isinstance(card, SweepCard) and not card.is_undone:
             swept = transcript.rewrites.of_kind(SweepMade)[card.seq].swept
             assert bool(card.inside) == all(states.cover_of(seq) is not None for seq in swept)
-        if not isinstance(card, HandoverCard | FoldCard):
+        if not isinstance(card, HandoverCard | CompactedCallsCard):
             continue
         if isinstance(card, HandoverCard) and card.is_checkpoint:
             assert not card.inside  # it stands in no window
@@ -618,7 +618,7 @@ def check_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
         if isinstance(entry, SummaryBlock) and not window.exclusions_of(entry)
     }
     for card in build_cards(simulator.log, simulator.transcript):
-        if isinstance(card, FoldCard):
+        if isinstance(card, CompactedCallsCard):
             fact = folds[card.seq]
             tokens = fact.tokens + FRAMING_TOKENS
             assert tokens == listed.get(card.seq, tokens), "the inspector's figure"
