@@ -8,7 +8,7 @@ import msgspec
 
 from helix_desktop.agent.chosen_forms import OutputForms
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.ports import wire_request
+from helix_desktop.agent.ports import wire_body
 from helix_desktop.agent.session import Session, with_cache_hints
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.undo_targets import seqs_to_redo, seqs_to_undo
@@ -29,7 +29,6 @@ from helix_desktop.context.window.window_breakdown import WindowItem, break_down
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import Excluded, Form, Pinned, Redone, SweepReason, Undone, Unpinned
-from helix_desktop.domain.messages import WireRequest
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
@@ -91,8 +90,8 @@ class ContextWindow:
         async with self._past_lock:
             return await asyncio.to_thread(self._past.window_at, seq, policy, frame)
 
-    async def wire_request(self, past: PastWindow | None = None) -> WireRequest | None:
-        """Return the next request as it would be sent; None if its model has no server.
+    async def wire_body(self, past: PastWindow | None = None) -> bytes | None:
+        """Return the JSON of the next request as it would be sent; None if its model has no server.
 
         Of the `past`: in the format of today's model, and without what was asked of the provider's cache,
         which no event holds. Computed in a thread.
@@ -102,7 +101,7 @@ class ContextWindow:
             request = with_cache_hints(window.request, window, self._session)
         else:
             request = msgspec.structs.replace(past.window.request, effort=past.effort)
-        return await asyncio.to_thread(wire_request, self._session.roles.main, request)
+        return await asyncio.to_thread(wire_body, self._session.roles.main, request)
 
     def forget_past(self) -> None:
         """Free what `window_at` stored, which takes memory in long sessions."""

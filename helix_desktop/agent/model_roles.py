@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
-from helix_desktop.agent.ports import Model, Store, TokenCounter, wire_request
+from helix_desktop.agent.ports import Model, Store, TokenCounter, wire_body
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
 from helix_desktop.domain.cost import Spending, call_spending
@@ -28,7 +28,6 @@ from helix_desktop.domain.messages import (
     StreamItem,
     TextDelta,
     Usage,
-    WireRequest,
 )
 from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.system.clock import ClockMs
@@ -94,8 +93,8 @@ class ModelWrapper:
     def info(self) -> ModelInfo:
         return self._model.info
 
-    def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        return wire_request(self._model, request)
+    def wire_body(self, request: ModelRequest) -> bytes | None:
+        return wire_body(self._model, request)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Stream the model's answer. Raises ModelError, and what `prepare` raises."""
@@ -129,8 +128,8 @@ class ImageLoadingModel(ModelWrapper):
 class DeferredToolsModel(ModelWrapper):
     """A model that calls deferred tools by `call_tool`; others see the calls of the tools themselves."""
 
-    def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        return super().wire_request(wrap_calls(request))
+    def wire_body(self, request: ModelRequest) -> bytes | None:
+        return super().wire_body(wrap_calls(request))
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         tools = frozenset(spec.name for spec in request.tools)

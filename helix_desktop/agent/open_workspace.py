@@ -33,7 +33,6 @@ from helix_desktop.context.policy_numbers import (
     managed_window,
     policy_from_event,
 )
-from helix_desktop.context.summaries.summary_task import FallbackRate, fallback_rate
 from helix_desktop.context.window.used_tokens import count_window, is_outdated, used_tokens
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.cost import Budget, Spending
@@ -65,33 +64,6 @@ T = TypeVar("T")
 
 _MAX_COUNTED_EVENTS = 20_000
 """Of a log that is read for the list alone: a longer one takes seconds and hundreds of megabytes."""
-
-
-class WorkspaceFallbacks:
-    """The fallbacks of all sessions of one workspace, those of subagents among them."""
-
-    def __init__(self, store: Store, open_log: Callable[[str], Sequence[RecordedEvent] | None]) -> None:
-        """`open_log` returns the log of a session that is open, None for others."""
-        self._store, self._open_log = store, open_log
-        self._counted: dict[str, tuple[int, FallbackRate]] = {}  # by session: events, and what they hold
-        self._lock = asyncio.Lock()
-
-    async def count(self) -> FallbackRate:
-        """Return them; reads the sessions that are not counted yet one by one. Raises StoreError."""
-        async with self._lock:
-            listed = await self._store.sessions()
-            for session in listed:
-                if session.id not in self._counted or self._counted[session.id][0] != session.events:
-                    self._counted[session.id] = session.events, await self._count_session(session)
-            return sum((self._counted[session.id][1] for session in listed), FallbackRate())
-
-    async def _count_session(self, session: SessionSummary) -> FallbackRate:
-        """Count those of one session; what a branch shares counts in its parent."""
-        log = self._open_log(session.id)
-        if log is not None:
-            return fallback_rate(log[session.branch_seq :])
-        events = await self._store.events(session.id)
-        return await asyncio.to_thread(fallback_rate, events[session.branch_seq :])
 
 
 def spending_of_session(session: SessionSummary) -> Spending:
@@ -248,8 +220,8 @@ class OpenWorkspace:
     """An open workspace. Its conversations run whether or not a view shows them.
 
     `services` are what its sessions share, `contents` what its store holds, `models` what its sessions work
-    with, `usage` how full they are, `fallbacks` how many of their summaries needed one, `changes` what
-    changed of its files, `branches` makes branches of its sessions.
+    with, `usage` how full they are, `changes` what changed of its files, `branches` makes branches of its
+    sessions.
     `is_read_only` is True if the folder is missing, or nothing can be saved: its sessions can only be read.
     """
 
@@ -280,7 +252,6 @@ class OpenWorkspace:
         self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self.models = SessionModels(services, lambda: self.policy, models, configured_models, ratios)
         self.usage = SessionUsage(self.store, self.models, lambda: self.policy, self.find_open)
-        self.fallbacks = WorkspaceFallbacks(self.store, self._open_log)
         self.changes = WorkspaceChanges(
             services.file_history,
             self.store,
@@ -495,11 +466,6 @@ class OpenWorkspace:
 
     async def _open_for_changes(self, session_id: str) -> Session:
         return (await self.open_session(session_id)).session
-
-    def _open_log(self, session_id: str) -> list[RecordedEvent] | None:
-        """Return the log of an open session or a running subagent; None if it is neither."""
-        conversation = self.find_open(session_id)
-        return conversation.session.log if conversation is not None else None
 
     def _intake_limits(self, session_id: str) -> tuple[ContextPolicy, int]:
         """Return the policy and the window, in tokens, that what the user attaches in a session enters."""

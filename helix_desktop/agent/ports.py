@@ -23,7 +23,7 @@ from helix_desktop.domain.file_history.changes import (
 from helix_desktop.domain.file_history.diff import PatchFile
 from helix_desktop.domain.files.content import ChangeReport, FileVersion, PdfText
 from helix_desktop.domain.listeners import OnProgress
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec, WireRequest
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.passages import PassagePage, PassageQuery
 from helix_desktop.domain.question import Question, QuestionReply
 from helix_desktop.domain.redaction import RedactionMatches, RedactionRequest
@@ -38,7 +38,6 @@ from helix_desktop.domain.retention import (
 )
 from helix_desktop.domain.store import (
     DEFAULT_FILTER,
-    CacheEntry,
     Commit,
     ContentReader,
     Draft,
@@ -164,13 +163,13 @@ class Model(Protocol):
 class WireEncoder(Protocol):
     """A model behind a server, whose requests can be read before they are sent."""
 
-    def wire_request(self, request: ModelRequest) -> WireRequest | None:
-        """Return a request as it would be sent; None if this model has no server."""
+    def wire_body(self, request: ModelRequest) -> bytes | None:
+        """Return the JSON of a request as it would be sent; None if this model has no server."""
         ...
 
 
-def wire_request(model: Model, request: ModelRequest) -> WireRequest | None:
-    return model.wire_request(request) if isinstance(model, WireEncoder) else None
+def wire_body(model: Model, request: ModelRequest) -> bytes | None:
+    return model.wire_body(request) if isinstance(model, WireEncoder) else None
 
 
 class TokenCounter(Protocol):
@@ -316,13 +315,6 @@ class Store(ContentReader, Protocol):
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
-        ...
-
-    async def previous_version(self, digest: str) -> CacheEntry | None:
-        """Return the newest entry of the same kind, tool and target stored before this one; None without.
-
-        Raises DigestUnknown.
-        """
         ...
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:

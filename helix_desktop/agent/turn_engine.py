@@ -32,7 +32,7 @@ from helix_desktop.context.log.file_notes import files_note
 from helix_desktop.context.log.mode_notes import SENT_DURING_TURN, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
-from helix_desktop.context.window.provider_cache import hash_layers, next_request_cost
+from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
 from helix_desktop.context.window.used_tokens import is_plausible, measure_usage
 from helix_desktop.context.window.window import Window
@@ -593,7 +593,6 @@ class TurnEngine:
         self.response.clear()
         event = msgspec.structs.replace(
             self.response.estimated(event),
-            layers=hash_layers(window),
             managed_window=_managed_part(self._session),
         )
         refusals = _new_refusals(self._session.transcript, answer, frame.info)

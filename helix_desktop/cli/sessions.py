@@ -17,7 +17,6 @@ from helix_desktop.domain.text_format import ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.words.summaries import fallback_advice, fallback_text
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, error_text, translate
 
@@ -154,11 +153,6 @@ def timeline(args: argparse.Namespace) -> int:
             ]
             for line in lines or [tr("No changes to the context yet")]:
                 print_out(f"  {line}")
-        rate = await workspace.fallbacks.count()
-        advice = fallback_advice(rate)
-        reason = translate(rate.newest_reason) if advice else ""
-        for text in filter(None, (fallback_text(rate), reason, advice)):
-            print_out(text)
         return 0
 
     return with_workspace(args, work)

@@ -125,7 +125,7 @@ class CacheHints(msgspec.Struct, frozen=True):
 
 
 class RequestLayers(msgspec.Struct, frozen=True):
-    """Short hashes of what a request begins with: to tell which part changed from one to the next."""
+    """Short hashes of what a request began with, as logs from before this was dropped have them."""
 
     system: str = ""
     tools: str = ""
@@ -278,27 +278,3 @@ class ModelResponse(msgspec.Struct, frozen=True):
 
 
 StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse
-
-
-API_KEY = "api key"
-"""The name of the secret that is the provider's key; the secret of any other header has the header's name."""
-
-
-class WireHeader(msgspec.Struct, frozen=True):
-    """A header: its value, and behind that the secret of this name (empty: none)."""
-
-    name: str
-    value: str
-    secret: str = ""
-
-
-class WireRequest(msgspec.Struct, frozen=True):
-    """Address, headers and JSON body; without key, secret headers, and the name and password of an address.
-
-    In place of an image's bytes stands the SHA-256 of these, which is valid Base64.
-    """
-
-    provider: str
-    url: str
-    headers: tuple[WireHeader, ...]
-    body: bytes

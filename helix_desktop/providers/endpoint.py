@@ -12,7 +12,6 @@ from helix_desktop import __version__
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.dialects import DIALECTS, DialectName
 from helix_desktop.domain.errors import ModelRequestRejected
-from helix_desktop.domain.messages import API_KEY, WireHeader, WireRequest
 from helix_desktop.domain.private_details import MIN_SECRET_LENGTH
 from helix_desktop.domain.request_extras import header_fault
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
@@ -27,8 +26,6 @@ HEADER_ADVICE = _text("Enter its value in Settings → Providers, under Extra he
 """Default advice for a secret header whose value is missing or invalid."""
 
 ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
-
-_KEY_PLACE = "\0"  # stands for the key where its headers are put together to be read
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -91,20 +88,8 @@ class Endpoint:
         for name, value in self._secret_headers.items():
             self._require_header(name, value)
         secrets = {name.lower(): value for name, value in self._secret_headers.items()}
-        headers = self._own_headers() | self._headers | secrets | self._credentials(self._key)
+        headers = self._own_headers() | self._headers | secrets | self._credentials()
         return self._http.send(method, self._url_prefix + path, headers, body, on_sent)
-
-    def wire_request(self, path: str, body: bytes) -> WireRequest:
-        """Return what `send` would post below the base URL, with names where secrets stand."""
-        plain = {**self._own_headers(), **self._headers}
-        secret = set(map(str.lower, self._secret_headers))
-        headers = [WireHeader(name, value) for name, value in plain.items() if name not in secret]
-        headers += [WireHeader(name.lower(), "", name) for name in self._secret_headers]
-        for name, value in self._credentials(_KEY_PLACE if self._key else "").items():
-            text, is_key, _ = value.partition(_KEY_PLACE)
-            headers.append(WireHeader(name, text, API_KEY if is_key else ""))
-        text = self.redact(body.decode())
-        return WireRequest(self.provider, self.base_url + path, tuple(headers), text.encode())
 
     def _own_headers(self) -> dict[str, str]:
         return {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
@@ -129,14 +114,14 @@ class Endpoint:
                 remedies=ADDRESS_REMEDIES,
             )
 
-    def _credentials(self, key: str) -> dict[str, str]:
+    def _credentials(self) -> dict[str, str]:
         """Return the headers with the key, and the version of the dialect if it has one."""
-        bearer = {"authorization": f"Bearer {key}"} if key else {}
+        bearer = {"authorization": f"Bearer {self._key}"} if self._key else {}
         traits = DIALECTS[self.dialect]
-        if not (key and traits.key_header):
+        if not (self._key and traits.key_header):
             return {**traits.headers, **bearer}
         is_maker = _is_host(self._url_prefix, traits.host)  # which accepts only one header with a key
-        return {**traits.headers, traits.key_header: key, **({} if is_maker else bearer)}
+        return {**traits.headers, traits.key_header: self._key, **({} if is_maker else bearer)}
 
     def redact(self, text: str) -> str:
         """Remove the key, secret headers, and an address's name and password, from a text."""

@@ -24,7 +24,6 @@ from helix_desktop.domain.messages import (
     RequestState,
     RetryScheduled,
     StreamItem,
-    WireRequest,
 )
 from helix_desktop.domain.model_spec import LEAST_WINDOW, LearnedWindow, with_smaller_window
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -284,13 +283,17 @@ class StreamedModel:
             self._fitted_info = fitted
         return self._fitted_info
 
-    def wire_request(self, request: ModelRequest) -> WireRequest:
-        """Return the request as `stream` would send it first, with digests in place of images' bytes."""
+    def wire_body(self, request: ModelRequest) -> bytes:
+        """Return the JSON that `stream` would send first, with digests in place of images' bytes.
+
+        A key or another secret of the server, where a message quotes it, is replaced by its name.
+        """
         digests = {image.digest for message in request.messages for image in message.images}
         # The base64 of these bytes is the digest itself.
         stand_ins = {digest: b64decode(digest) for digest in digests}
         request = msgspec.structs.replace(request, image_data=stand_ins)
-        return self._endpoint.wire_request(self._dialect.path, self._dialect.exchange(request).body())
+        body = self._dialect.exchange(request).body()
+        return self._endpoint.redact(body.decode()).encode()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Yield deltas as they arrive and a `ModelResponse` last. `RetryScheduled.attempt` counts from 2.

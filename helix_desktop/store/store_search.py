@@ -38,7 +38,6 @@ from helix_desktop.domain.store import (
     SearchResults,
     matches_filter,
     sort_position,
-    text_key,
     tiebreak,
 )
 from helix_desktop.domain.text_search import find_matches, parse_query, spelled_words
@@ -139,8 +138,6 @@ def _is_valid_position(column: SortColumn, values: Position) -> bool:
 
 _PAGE_ENTRIES = 200  # requested at once
 _READ_ENTRIES, _READ_BYTES = 64, 256 * 1024  # read and searched at once, unless one content is larger
-_BY_TARGET = EntrySort("target", descending=True)
-_SAME_TARGETS, _MAX_TARGET_PAGES = 50, 20  # entries looked at in one step for a previous version, and steps
 
 ShouldContinue = Callable[[int], bool]
 """Called before another content is searched, with its size in bytes; False ends the search for now."""
@@ -218,27 +215,6 @@ class StoreSearch(ABC):
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
         return await self.list_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
-
-    async def previous_version(self, digest: str) -> CacheEntry | None:
-        """Return the newest entry of the same kind, tool and target that was stored before an entry.
-
-        Those in the trash count. None: there is none, or the entry has no target. Raise DigestUnknown.
-        """
-        entry = await self.entry(digest)
-        if not entry.target:
-            return None
-        # By target the index leads to the place behind the entry; equal keys may be of longer targets.
-        key, entry_filter = text_key(entry.target), EntryFilter(kinds=(entry.kind,), trashed=None)
-        query = EntryQuery(_BY_TARGET, entry_filter, _SAME_TARGETS).continue_after(entry)
-        for _ in range(_MAX_TARGET_PAGES):
-            page = await self.list_page(query)
-            for other in page.entries:
-                if (other.tool, other.target) == (entry.tool, entry.target):
-                    return other
-            if not page.cursor or text_key(page.entries[-1].target) != key:
-                return None
-            query = query.continue_after(page.entries[-1])
-        return None
 
     async def search(
         self,

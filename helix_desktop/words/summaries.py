@@ -1,4 +1,4 @@
-"""The words for summaries: what they are called, what they name of the messages they cover, fallbacks."""
+"""The words for summaries: what they are called, and what they name of the messages they cover."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import msgspec
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import newest_checkpoint, newest_known
 from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
-from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -23,7 +22,6 @@ from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.words.direction import dotted
 from helix_desktop.words.model_names import recorded_writer
-from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_moment
 from helix_desktop.words.translation import Translator, translate
@@ -169,55 +167,3 @@ def unused_text(event: HandoverMade | ObservationsMade) -> str:
         return ""
     refused = tr("The model's summary wasn't used.") if event.refused else ""
     return translate(join_sentences(refused, event.fallback))
-
-
-def fallback_text(rate: FallbackRate) -> str:
-    """Return what models failed at, and what was sent instead, in a sentence; empty if at nothing."""
-    if rate.failed_parts and rate.fallbacks:
-        return tr(
-            "Models failed at {outputs} and {summaries}; simpler versions were sent instead.",
-            outputs=tr.plural(rate.failed_parts, "%n large output", "%n large outputs"),
-            summaries=tr.plural(rate.fallbacks, "%n summary", "%n summaries"),
-        )
-    if rate.fallbacks:
-        return tr.plural(
-            rate.summaries,
-            "A model failed to write {count} of %n summary; a simpler one was sent instead.",
-            "A model failed to write {count} of %n summaries; simpler ones were sent instead.",
-            count=format_integer(rate.fallbacks),
-        )
-    if not rate.failed_parts:
-        return ""
-    if rate.slow_parts == rate.failed_parts:
-        failed = tr("was too slow", "to shorten an output")
-    elif rate.slow_parts:
-        failed = tr("was too slow or failed", "to shorten an output")
-    else:
-        failed = tr("failed", "to shorten an output")
-    return tr.plural(
-        rate.failed_parts,
-        "A model {failed} to shorten %n large output; its first and last lines were sent.",
-        "A model {failed} to shorten %n large outputs; their first and last lines were sent.",
-        failed=failed,
-    )
-
-
-def fallback_advice(rate: FallbackRate) -> str:
-    """Return what to do if there are many; empty if not."""
-    if rate.fails_often_at_parts and rate.fails_often_at_summaries:
-        return tr("Other models can be set in Settings → Model roles.")
-    if rate.fails_often_at_parts:
-        return tr("A faster model can be set in Settings → Model roles.")
-    if rate.fails_often_at_summaries:
-        return tr("Another model can be set in Settings → Model roles.")
-    return ""
-
-
-def explain_fallback(rate: FallbackRate) -> str:
-    """Return what was sent in place of what a model failed at, and why the newest one failed."""
-    what = tr(
-        "Counted in this workspace. A simpler summary is made without a model, or leaves some messages out. "
-        "The agent can recall all of a large output."
-    )
-    reason = join_sentences(tr("Latest reason:"), rate.newest_reason) if rate.newest_reason else ""
-    return "\n".join(filter(None, (what, translate(reason))))

@@ -103,20 +103,6 @@ async def test_every_column_sorts_both_ways_page_by_page(store: AnyStore, column
         assert b"".join(bytes.fromhex(entry.digest) for entry in entries) == await store.digests(sort)
 
 
-async def test_the_previous_version_is_the_newest_before_of_the_same_tool_and_target(store: AnyStore) -> None:
-    entries = await collect_entries(store, 50)
-    found = 0
-    for position, entry in enumerate(entries):
-        names = (entry.kind, entry.tool, entry.target)
-        older = [
-            other for other in entries[position + 1 :] if (other.kind, other.tool, other.target) == names
-        ]
-        expected = older[0] if older and entry.target else None
-        assert await store.previous_version(entry.digest) == expected
-        found += expected is not None
-    assert found >= 3
-
-
 async def test_equal_entries_come_newest_first_when_descending(store: AnyStore) -> None:
     entries = await collect_entries(store, 9, EntrySort("tool", True), EntryFilter(tool="read_file"))
     assert [entry.created for entry in entries] == sorted((entry.created for entry in entries), reverse=True)

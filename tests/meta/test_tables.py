@@ -18,7 +18,6 @@ PARTIAL: dict[str, set[Any]] = {
     "context/summaries/artifact_ledger.py: FLAGS": {"command", "other"},
     "context/window/window_breakdown.py: _PROBLEMS": {"", "cut"},
     "providers/server_errors.py: _BROKEN_OFF_TEXTS": {"address", "connect", "tls"},
-    "ui/outputs/rows.py: COLUMN_BY_KEY": {"stored"},
     "ui/outputs/rows.py: COLUMN_INDEX": {"stored"},
     "ui/outputs/rows.py: SAME_STATES": {
         "folded",
@@ -37,7 +36,6 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/inspector/inspector_state.py: SEGMENT_LOOKS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _KINDS": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
-    "words/provider_cache.py: _CAUSES": {"idle", "model"},
     "words/file_changes.py: _PROBLEMS": {""},
 }
 """The tables that are never asked for some values, and for which."""

@@ -19,9 +19,8 @@ from helix_desktop.context.summaries.artifact_ledger import (
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.summaries.sections import TITLES, name_sections
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Redone, Undone
-from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade, Observation, ObservationsMade
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.summary import HandoverMade, Observation, ObservationsMade
 from helix_desktop.domain.failed_tests import lines_on_tests
 from helix_desktop.domain.files.file_use import file_use, is_todo_tool, tool_kind
 from helix_desktop.domain.identifiers import argument_text
@@ -442,100 +441,3 @@ def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
             front += 1
     left_out = f"(… {back - front + 1} messages left out here …)"
     return [*head, left_out, *reversed(tail)]
-
-
-MAX_RATE = 0.05  # fallbacks above this share of what is counted are worth doing something about,
-MIN_FALLBACKS = 3  # once there are so many
-
-
-class FallbackRate(msgspec.Struct, frozen=True):
-    """Summaries and parts of large outputs, those that a model failed at, and why the newest of these.
-
-    Summaries are handovers and observations, not checkpoints: no request has these. A model failed at one
-    that was made without it, not at one that it read in parts, or wrote when it was asked again. A cut
-    leaves older messages out because no summary of them came: it counts if a model should have written
-    one. `parts` are those that a model was asked to choose; of `failed_parts`, `slow_parts` were too late.
-    """
-
-    summaries: int = 0
-    fallbacks: int = 0
-    newest_reason: str = ""
-    newest_at_ms: int = 0
-    parts: int = 0
-    failed_parts: int = 0
-    slow_parts: int = 0
-
-    def __add__(self, other: FallbackRate) -> FallbackRate:
-        newest = max(self, other, key=lambda rate: rate.newest_at_ms)
-        return FallbackRate(
-            self.summaries + other.summaries,
-            self.fallbacks + other.fallbacks,
-            newest.newest_reason,
-            newest.newest_at_ms,
-            self.parts + other.parts,
-            self.failed_parts + other.failed_parts,
-            self.slow_parts + other.slow_parts,
-        )
-
-    @property
-    def fails_often_at_summaries(self) -> bool:
-        return self.fallbacks >= MIN_FALLBACKS and self.fallbacks > MAX_RATE * self.summaries
-
-    @property
-    def fails_often_at_parts(self) -> bool:
-        return self.failed_parts >= MIN_FALLBACKS and self.failed_parts > MAX_RATE * self.parts
-
-
-NO_SUMMARIES = FallbackRate()
-
-
-def fallback_rate(log: Sequence[RecordedEvent]) -> FallbackRate:
-    """Return the fallbacks of one session; what it began with was counted in the session that it is of.
-
-    Of handovers those count that stand in the context, or stood there until newer ones covered more.
-    """
-    total = NO_SUMMARIES
-    gone = _replaced_or_undone(log)
-    for recorded in log:
-        match recorded.event:
-            case HandoverMade(origin=origin, calls=0) if origin:
-                pass  # counted where it was written
-            case HandoverMade(revises=revises) if revises or recorded.seq in gone:
-                pass  # the user changed another one; or it no longer stands in the context
-            case (HandoverMade() | ObservationsMade()) as summary:
-                total += _counted(recorded, summary.fallback if summary.model == NO_MODEL else "")
-            case FoldMade(how="truncate", fallback=reason, no_model_asked=False):
-                total += _counted(recorded, reason or _text("Older messages were left out to make room."))
-            case ToolAnswered(asked=asked, chosen=chosen, intake_note=note) as output if asked or chosen in (
-                "agent",
-                "timeout",
-            ):
-                failed = _text("The model didn't write an extract.") if output.form_failure else ""
-                total += _counted_part(recorded, note or failed, is_slow=chosen == "timeout")
-            case FormChosen(form="compact", intake_note=note):
-                total += _counted_part(recorded, note)
-    return total
-
-
-def _replaced_or_undone(log: Iterable[RecordedEvent]) -> set[int]:
-    """Return the rewrites that another one replaces, or that were undone last."""
-    gone: set[int] = set()
-    for recorded in log:
-        match recorded.event:
-            case HandoverMade(replaces=replaced):
-                gone.update(replaced)
-            case Undone(target=target):
-                gone.add(target)
-            case Redone(target=target):
-                gone.discard(target)
-    return gone
-
-
-def _counted(recorded: RecordedEvent, reason: str) -> FallbackRate:
-    return FallbackRate(1, 1, reason, recorded.at) if reason else FallbackRate(1)
-
-
-def _counted_part(recorded: RecordedEvent, reason: str, *, is_slow: bool = False) -> FallbackRate:
-    if not reason:
-        return FallbackRate(parts=1)
-    return FallbackRate(0, 0, reason, recorded.at, 1, 1, int(is_slow))

@@ -1,11 +1,9 @@
-"""The provider's cache: what of a request it has, for how long, why it missed; the cost of the next one."""
+"""The provider's cache: what of a request it has, for how long, and the cost of the next one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from hashlib import blake2b
+from collections.abc import Sequence
 from itertools import dropwhile, pairwise, takewhile
-from typing import Literal
 
 import msgspec
 
@@ -16,21 +14,8 @@ from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.cost import call_cost
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import (
-    Excluded,
-    FoldMade,
-    FormChosen,
-    Pinned,
-    Redone,
-    SweepMade,
-    Undone,
-    Unpinned,
-)
-from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.domain.messages import Message, ModelInfo, RequestLayers, Usage
+from helix_desktop.domain.messages import Message, ModelInfo, Usage
 
-_HASH_BYTES = 4
 _LOOK_BACK = 18
 """Blocks before a breakpoint in which a provider finds what it stored.
 
@@ -64,30 +49,9 @@ def _is_found(start: int, end: int, messages: tuple[Message, ...]) -> bool:
     return is_near and sum(map(_block_count, messages[start:end])) <= _LOOK_BACK
 
 
-def hash_layers(window: Window) -> RequestLayers:
-    request, opening = window.request, _opening_count(window)
-    notes = (
-        message.text
-        for message, entry in zip(request.messages[opening:], window.entries, strict=False)
-        if isinstance(entry, SummaryBlock)
-    )
-    return RequestLayers(
-        system=_short_hash(message.text for message in request.messages[:opening]),
-        tools=_short_hash(msgspec.json.encode(tool).decode() for tool in request.tools),
-        notes=_short_hash(notes),
-    )
-
-
 def _opening_count(window: Window) -> int:
     """Return how many messages stand before those of the log: the system prompt, if there is one."""
     return sum(1 for _ in takewhile(lambda message: message.role == "system", window.request.messages))
-
-
-def _short_hash(texts: Iterable[str]) -> str:
-    digest = blake2b(digest_size=_HASH_BYTES)
-    for text in texts:
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    return digest.hexdigest()
 
 
 def _head_count(entries: tuple[WindowEntry, ...]) -> int:
@@ -210,174 +174,11 @@ def _started_ms(item: LogItem) -> int:
     return item.at_ms - (item.event.duration_ms if isinstance(item.event, AssistantSpoke) else 0)
 
 
-MINIMUM_TOKENS, MAX_MINIMUM_TOKENS = 1_024, 4_096
-"""Below the first hardly any provider stores what a request begins with; the highest minimum is the second.
+MINIMUM_TOKENS = 1_024
+"""Below this hardly any provider stores what a request begins with.
 
 OpenAI: 1,024; Anthropic: 512 to 4,096 by model ("Prompt caching", November 2026).
 """
-
-_TOLERANCE = 0.1  # of what could be read: providers count and store in blocks
-
-_RewriteKind = Literal[
-    "sweep", "fold", "observations", "handover", "form", "exclude", "pin", "unpin", "undo", "redo"
-]
-_REWRITES: dict[type[Event], _RewriteKind] = {
-    SweepMade: "sweep",
-    FoldMade: "fold",
-    ObservationsPlaced: "observations",
-    HandoverMade: "handover",
-    FormChosen: "form",
-    Excluded: "exclude",
-    Pinned: "pin",
-    Unpinned: "unpin",
-    Undone: "undo",
-    Redone: "redo",
-}
-MissKind = (
-    Literal["first", "unreported", "model", "effort", "idle", "tools", "system", "notes", "small"]
-    | Literal["unexplained"]
-    | _RewriteKind
-)
-
-
-class MissCause(msgspec.Struct, frozen=True):
-    """One reason why a request was not read from the provider's cache.
-
-    `waited_s` and `lifetime_s` are those of "idle", `previous_model` that of "model".
-    """
-
-    kind: MissKind
-    waited_s: int = 0
-    lifetime_s: int = 0
-    previous_model: str = ""
-
-
-class RequestCacheUse(msgspec.Struct, frozen=True):
-    """One request, by the event of its answer: its tokens as reported, and those expected to be read.
-
-    `causes` say why they were not; empty where they were, and where nothing is known to have been stored.
-    """
-
-    seq: int
-    at_ms: int
-    usage: Usage
-    expected: int
-    causes: tuple[MissCause, ...]
-
-
-def newest_cache_uses(
-    log: Sequence[RecordedEvent], count: int, default_lifetime_s: int = SHORT_S
-) -> list[RequestCacheUse]:
-    """Return the newest requests whose tokens the provider reported, newest first."""
-    uses: list[RequestCacheUse] = []
-    for previous, rewrites, answer in _steps_backwards(log):
-        if len(uses) == count:
-            break
-        uses.append(_cache_use(previous, rewrites, answer, default_lifetime_s))
-    if any(use.usage.cached or use.usage.cache_writes for use in uses):
-        return uses
-    return [msgspec.structs.replace(use, causes=_without_losses(use.causes)) for use in uses]
-
-
-def _without_losses(causes: tuple[MissCause, ...]) -> tuple[MissCause, ...]:
-    """Return the reasons that hold where the provider has no cache either."""
-    return tuple(cause for cause in causes if cause.kind in ("first", "unreported", "small"))
-
-
-def _steps_backwards(
-    log: Sequence[RecordedEvent],
-) -> Iterator[tuple[RecordedEvent | None, list[RecordedEvent], RecordedEvent]]:
-    """Yield answers with the one before and the rewrites between, newest first."""
-    answer: RecordedEvent | None = None
-    rewrites: list[RecordedEvent] = []
-    for recorded in reversed(log):
-        event = recorded.event
-        if isinstance(event, AssistantSpoke) and event.usage is not None and event.usage.input > 0:
-            if answer is not None:
-                yield recorded, rewrites[::-1], answer
-            answer, rewrites = recorded, []
-        elif type(event) in _REWRITES:
-            rewrites.append(recorded)
-    if answer is not None:
-        yield None, rewrites[::-1], answer
-
-
-def _cache_use(
-    previous: RecordedEvent | None,
-    rewrites: Sequence[RecordedEvent],
-    answer: RecordedEvent,
-    default_lifetime_s: int,
-) -> RequestCacheUse:
-    response = answer.event
-    assert isinstance(response, AssistantSpoke)
-    assert response.usage is not None
-    before = previous.event.usage if previous and isinstance(previous.event, AssistantSpoke) else None
-    expected = min(before.input, response.usage.input) if before is not None else 0
-    if previous is None:
-        causes: tuple[MissCause, ...] = (MissCause("first"),)
-    elif response.usage.cached >= expected * (1 - _TOLERANCE):
-        causes = ()
-    else:
-        causes = _causes(previous, rewrites, answer, default_lifetime_s)
-    return RequestCacheUse(answer.seq, answer.at, response.usage, expected, causes)
-
-
-def _causes(
-    previous: RecordedEvent, rewrites: Sequence[RecordedEvent], answer: RecordedEvent, default_lifetime_s: int
-) -> tuple[MissCause, ...]:
-    before, response = previous.event, answer.event
-    assert isinstance(before, AssistantSpoke)
-    assert isinstance(response, AssistantSpoke)
-    assert before.usage is not None
-    assert response.usage is not None
-    if not response.usage.reports_cache and not response.usage.cached:
-        return (MissCause("unreported"),)
-    if gone := _causes_of_all(previous, answer, default_lifetime_s):
-        return gone
-    changed = [*_changed_layers(before.layers, response.layers, bool(rewrites))]
-    changed += [MissCause("effort")] if before.effort != response.effort else []
-    changed += map(MissCause, dict.fromkeys(_REWRITES[type(rewrite.event)] for rewrite in rewrites))
-    if not changed and _is_small(before.usage):
-        return (MissCause("small"),)
-    had = before.usage.cached + before.usage.cache_writes
-    is_loss = response.usage.cached < had * (1 - _TOLERANCE)
-    return tuple(changed) or ((MissCause("unexplained"),) if is_loss else ())
-
-
-def _causes_of_all(
-    previous: RecordedEvent, answer: RecordedEvent, default_lifetime_s: int
-) -> tuple[MissCause, ...]:
-    before, response = previous.event, answer.event
-    assert isinstance(before, AssistantSpoke)
-    assert isinstance(response, AssistantSpoke)
-    causes: tuple[MissCause, ...] = ()
-    if before.model != response.model:
-        causes = (MissCause("model", previous_model=before.model),)
-    lifetime_s = before.cache_lifetime_s or default_lifetime_s
-    waited_s = (answer.at - response.duration_ms - previous.at + before.duration_ms) // 1000
-    if waited_s > lifetime_s:
-        causes += (MissCause("idle", waited_s=waited_s, lifetime_s=lifetime_s),)
-    return causes
-
-
-def _changed_layers(
-    before: RequestLayers | None, now: RequestLayers | None, is_rewritten: bool
-) -> Iterator[MissCause]:
-    """Yield the layers that differ; notes only where no rewrite explains it. Older logs know no layers."""
-    if before is None or now is None:
-        return
-    if before.tools != now.tools:
-        yield MissCause("tools")
-    if before.system != now.system:
-        yield MissCause("system")
-    if before.notes != now.notes and not is_rewritten:
-        yield MissCause("notes")
-
-
-def _is_small(before: Usage) -> bool:
-    stored_nothing = before.reports_writes and not (before.cache_writes or before.cached)
-    return before.input < (MAX_MINIMUM_TOKENS if stored_nothing else MINIMUM_TOKENS)
-
 
 _REPORTS = 2  # in a row: the second could have read what the first began with, whatever a rewrite did
 

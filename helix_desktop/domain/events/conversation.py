@@ -145,8 +145,9 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
 
     `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
     in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
-    context window then, in tokens; 0 in logs from before it was recorded. `layers` tells what the request
-    began with, `cache_lifetime_s` how long the provider was asked to store that; 0: as it usually does.
+    context window then, in tokens; 0 in logs from before it was recorded. `layers` is no longer
+    recorded. `cache_lifetime_s` is how long the provider was asked to store what the request began with; 0:
+    as it usually does.
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
     window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.

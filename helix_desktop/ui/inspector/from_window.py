@@ -1,12 +1,10 @@
-"""The next request and the session's use of the provider's cache as the inspector shows them."""
+"""The next request, its cost and the discount so far as the inspector shows them."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from shlex import quote
-from textwrap import wrap
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 from msgspec.structs import asdict, replace
@@ -17,36 +15,26 @@ from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.rewrites.compaction_due import CompactionOutlook
 from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
 from helix_desktop.context.window.provider_cache import (
-    MissCause,
-    RequestCacheUse,
     RequestCost,
-    newest_cache_uses,
 )
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import FIND_TOOLS, Message, WireRequest
+from helix_desktop.domain.messages import FIND_TOOLS, Message
 from helix_desktop.ui.inspector.inspector_state import (
-    NEWEST_REQUESTS,
     SEGMENT_LOOKS,
     InspectorState,
-    ProviderCacheState,
     Segment,
     SegmentKind,
     WindowRow,
 )
 from helix_desktop.words.context_changes import count_contents, swept_contents
-from helix_desktop.words.costs import CostState
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.managed_window import larger_request_text
 from helix_desktop.words.next_compaction import compaction_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_in_use
-from helix_desktop.words.provider_cache import lifetime_text, miss_text, usage_text
 from helix_desktop.words.summaries import summary_title
-from helix_desktop.words.times import format_date_and_time, format_moment
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Inspector")
@@ -54,7 +42,6 @@ tr = Translator("Inspector")
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
 _FIXED_KINDS = (*_TOOL_KINDS, *_OPENING_KINDS, "fields")
 _SMALL_DIFFERENCE = 0.05  # of what shares it: one of how a provider writes out roles, calls and tools
-_END = "END_OF_REQUEST"  # the line that ends the body; JSON on one line never is that line
 
 
 def request_text(window: Window, items: Sequence[WindowItem]) -> str:
@@ -102,27 +89,6 @@ def window_json(window: Window) -> bytes:
 
 def indented_json(body: bytes) -> str:
     return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
-
-
-def curl_command(wire: WireRequest, variable: Callable[[str], str]) -> str:
-    """Return a command that sends a request; `variable` names the environment variable of a secret.
-
-    The body stands on its standard input, because a command line has a limit.
-    """
-    lines = [f"curl {quote(wire.url)}"]
-    lines += [
-        f'-H "{_in_double_quotes(f"{header.name}: {header.value}")}${{{variable(header.secret)}}}"'
-        if header.secret
-        else f"-H {quote(f'{header.name}: {header.value}')}"
-        for header in wire.headers
-    ]
-    lines.append(f"--data-binary @- <<'{_END}'")
-    command = " \\\n  ".join(lines)
-    return f"{command}\n{wire.body.decode()}\n{_END}\n"
-
-
-def _in_double_quotes(text: str) -> str:
-    return "".join(f"\\{char}" if char in '\\"$`' else char for char in text)
 
 
 def inspector_state(
@@ -320,58 +286,10 @@ def _request_cost_text(cost: RequestCost) -> str:
     return f"{tokens} · ≈ {format_usd(cost.cost)}" if cost.cost else tr("{text} · free", text=tokens)
 
 
-_ALL = 1_000
-_LINE = 36  # characters that the inspector shows of a line at its usual width
-
-
-def provider_cache_state(
-    log: Sequence[RecordedEvent],
-    spent: Spending,
-    policy: ContextPolicy,
-    lifetime_s: int = 0,
-    is_demo: bool = False,
-) -> ProviderCacheState | None:
-    """Return the bill as reported and the newest requests; None while no discount was reported."""
-    uses = newest_cache_uses(log, NEWEST_REQUESTS, policy.cache_ttl_s)
-    if not any(map(_is_reported, uses)):
-        return None
+def discount_text(spent: Spending) -> str:
+    """Return which share of a session's input was billed at the provider's discount; empty while unknown."""
     total = spent.cached + spent.cache_writes + spent.fresh
-    figures = {
-        tr("Read"): format_tokens(spent.cached) if total else "",
-        tr("Written"): format_tokens(spent.cache_writes) if spent.cache_writes else "",
-        tr("New"): format_tokens(spent.fresh) if total else "",
-        tr("Session cost"): CostState(spent, is_demo=is_demo).cost_text,
-        tr("Requested lifetime"): lifetime_text(lifetime_s) if lifetime_s else "",
-    }
-    return ProviderCacheState(
-        format_whole_percent(spent.cached / total) if total else "",
-        tuple((name, value) for name, value in figures.items() if value),
-        tuple(
-            (dotted((format_moment(use.at_ms), _tokens_text(use))), _reason_text(use.causes)) for use in uses
-        ),
-        has_hits=spent.cached > 0,
-    )
-
-
-def cache_uses_text(log: Sequence[RecordedEvent], policy: ContextPolicy) -> str:
-    """Return what the newest requests read, newest first, a paragraph of short lines each."""
-    return "\n\n".join(_paragraph(use) for use in newest_cache_uses(log, _ALL, policy.cache_ttl_s))
-
-
-def _paragraph(use: RequestCacheUse) -> str:
-    head = format_date_and_time(use.at_ms)
-    return "\n".join((head, *wrap(_tokens_text(use), _LINE), *wrap(_reason_text(use.causes), _LINE)))
-
-
-def _is_reported(use: RequestCacheUse) -> bool:
-    return use.usage.reports_cache or use.usage.cached > 0
-
-
-def _tokens_text(use: RequestCacheUse) -> str:
-    if _is_reported(use):
-        return usage_text(use.usage)
-    return tr("{tokens} sent", tokens=format_token_count(use.usage.input))
-
-
-def _reason_text(causes: Sequence[MissCause]) -> str:
-    return " ".join(map(miss_text, causes))
+    if not total:
+        return ""
+    share = format_whole_percent(spent.cached / total)
+    return tr("So far: {percent} at the provider's discount", percent=share)

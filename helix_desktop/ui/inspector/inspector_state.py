@@ -352,44 +352,27 @@ def _state_words(state: WindowItemState) -> tuple[str, str]:
     return sent.get(state) or translate(words.label), meaning if state in _STATES else ""
 
 
-NEWEST_REQUESTS = 6
-
-
-class ProviderCacheState(msgspec.Struct, frozen=True):
-    """The session's bill as providers reported it, in words, and its newest requests.
-
-    `share` is what was billed at the discount, empty: unknown. `figures` are names and values; `requests` are
-    the time and tokens of each, and why it missed the cache.
-    """
-
-    share: str
-    figures: tuple[tuple[str, str], ...]
-    requests: tuple[tuple[str, str], ...]
-    has_hits: bool
-
-
 class RequestTexts(msgspec.Struct, frozen=True):
     """A whole request: `title` says which, `note` what of it differs from what is sent.
 
-    `curl` is empty if the model has no server, `made_of` is all that the texts of the next request depend on
-    (empty: of a past one, which stays). Made in a thread.
+    `made_of` is all that the texts of the next request depend on (empty: of a past one, which stays).
+    Made in a thread.
     """
 
     title: str
     note: str
     messages: PagedContent
     json: PagedContent
-    curl: str
     made_of: tuple[object, ...] = ()
 
 
 class InspectorState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
-    `compaction_text` says when the conversation is compacted, or why it isn't, `cost_text` what the request
-    costs. `provider_cache` is None before the first request whose discount was reported. `past` says
-    of which step the request is, if it was sent already, `past_figures` when and how large, and `past_note`
-    what of it is not as it was.
+    `compaction_text` says when the conversation is compacted, or why it isn't. `cost_text` is what the
+    request costs, `discount_text` how much of the session's input was billed at the provider's discount.
+    `past` says of which step the request is, if it was sent already, `past_figures` when and how large, and
+    `past_note` what of it is not as it was.
     """
 
     gauge: UsageGauge
@@ -398,8 +381,8 @@ class InspectorState(msgspec.Struct, frozen=True):
     compaction_text: str = ""
     is_managed: bool = True
     own_policy: str = ""  # of the session; empty: the workspace's
-    provider_cache: ProviderCacheState | None = None
     cost_text: str = ""
+    discount_text: str = ""
     past: str = ""
     past_figures: str = ""
     past_note: str = ""

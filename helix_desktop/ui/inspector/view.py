@@ -25,9 +25,9 @@ from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLa
 
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.used_tokens import UsageGauge
-from helix_desktop.ui.design.accessibility import LabelInterface, announce
+from helix_desktop.ui.design.accessibility import LabelInterface
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
-from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, HelpLink, Pill
+from helix_desktop.ui.design.cards import Card, DisclosureHead, EmptyState, HelpLink
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine, label, show_text
 from helix_desktop.ui.design.layout import (
@@ -45,10 +45,8 @@ from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.inspector_state import (
-    NEWEST_REQUESTS,
     SEGMENT_LOOKS,
     InspectorState,
-    ProviderCacheState,
     RequestTexts,
     RowAction,
     Segment,
@@ -57,7 +55,7 @@ from helix_desktop.ui.inspector.inspector_state import (
 from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, ShowRowText, action_text
 from helix_desktop.ui.kit.boxes import Dot, Pen, Text
 from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
-from helix_desktop.ui.kit.intents import FocusComposer, Intent, LookAtStep, ShowRequest, perform
+from helix_desktop.ui.kit.intents import FocusComposer, LookAtStep, ShowRequest, perform
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.managed_window import explain_managed_window, managed_window_text
 from helix_desktop.words.next_compaction import explain_rows
@@ -78,10 +76,6 @@ def _window_text(gauge: UsageGauge) -> str:
     if not gauge.is_managed_in_part:
         return tr("of {size} tokens", size=format_window(gauge.window))
     return tr("tokens · {window}", window=managed_window_text(gauge.window, gauge.model_window))
-
-
-class ShowCacheUses(Intent, frozen=True):
-    """What all requests read from the prompt cache, as a text."""
 
 
 _BAR, _OVER = 8.0, 4.0  # height of the bar, and how far ticks stand out of it, in pixels
@@ -255,46 +249,6 @@ class KeyValue(Themed, QWidget):
             )
 
 
-class ProviderCacheCard(Card):
-    """The session's bill as providers reported it, and what its newest requests read, or why not more."""
-
-    def __init__(self) -> None:
-        super().__init__((11, 8, 11, 10), 6)
-        self._share = Pill("", "ok")
-        tip = tr(
-            "Share of the input tokens that the provider billed at its discount, in the answers of this "
-            "session. Summaries, side questions and subagents aren't counted here."
-        )
-        self._share.setToolTip(tip)
-        show_all = PushButton(tr("Show all"), "link", name="show_requests", words=tr("Show all requests"))
-        show_all.clicked.connect(lambda: perform(self, ShowCacheUses()))
-        title = TextLine(tr("Provider's discount"), 13, 600)
-        self._figures = [KeyValue() for _ in range(5)]
-        self._requests = [
-            (SelectableText("", 12), SelectableText("", 12, "muted")) for _ in range(NEWEST_REQUESTS)
-        ]
-        self._request_rows = [pane(column(*texts, gap=1)) for texts in self._requests]
-        for part in (ResponsiveRow(title, [self._share, show_all]), *self._figures, line()):
-            self.body.addWidget(part)
-        self.body.addLayout(column(*self._request_rows, gap=7))
-        self.hide()
-
-    def show_state(self, state: ProviderCacheState | None) -> None:
-        self.setVisible(state is not None)
-        if state is None:
-            return
-        self._share.set_text(state.share, "ok" if state.has_hits else "neutral")
-        self._share.setVisible(bool(state.share))
-        for at, figure in enumerate(self._figures):
-            figure.setVisible(at < len(state.figures))
-            figure.set_value(*(state.figures[at] if at < len(state.figures) else ("", "")))
-        for at, (read, reason) in enumerate(self._requests):
-            self._request_rows[at].setVisible(at < len(state.requests))
-            texts = state.requests[at] if at < len(state.requests) else ("", "")
-            read.setText(texts[0])
-            show_text(reason, texts[1])
-
-
 _ENTRY = re.compile(r"\be\d+\b")  # a message, call or output of the session, as summaries name it
 
 
@@ -306,14 +260,22 @@ class Breakdown(QWidget):
         self._legend = {kind: KeyValue(dot=look.color) for kind, look in SEGMENT_LOOKS.items()}
         for kind, part in self._legend.items():
             part.setToolTip(translate(SEGMENT_LOOKS[kind].tip))
-        self.provider_cache = ProviderCacheCard()
-        self.cost, self.policy = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        legend, texts = column(*self._legend.values(), gap=5), (self.cost, self.policy)
-        self.setLayout(column(legend, *texts, self.provider_cache))
+        self.cost = SelectableText("", 12, "muted")
+        self.discount = SelectableText("", 12, "muted")
+        self.discount.setToolTip(
+            tr(
+                "Share of the input tokens that the provider billed at its discount, in the answers of this "
+                "session. Summaries, side questions and subagents aren't counted here."
+            )
+        )
+        self.policy = SelectableText("", 12, "muted")
+        legend = column(*self._legend.values(), gap=5)
+        self.setLayout(column(legend, self.cost, self.discount, self.policy))
 
     def show_state(self, state: InspectorState) -> None:
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
+        show_text(self.discount, state.discount_text)
         segments = {segment.kind: segment for segment in state.segments}
         for kind, part in self._legend.items():
             segment = segments.get(kind)
@@ -322,7 +284,6 @@ class Breakdown(QWidget):
             part.setVisible(segment is not None and segment.tokens != 0 and is_sent)
             if segment is not None:
                 part.set_value(segment.label, format_tokens(segment.tokens))
-        self.provider_cache.show_state(state.provider_cache)
 
 
 class _BreakdownArea(VerticalScrollArea):
@@ -360,9 +321,6 @@ class RequestReader(QWidget):
         self._changed = ResponsiveRow(changed, [self.changed_button])
         self.switch = ViewSwitch(tr("View"), {"messages": tr("Messages"), "json": tr("JSON")})
         self.switch.view_selected.connect(self._show_view)
-        self._curl_button = PushButton(tr("Copy as curl"), "", "terminal", name="copy-curl")
-        self._curl_button.clicked.connect(self._copy_curl)
-        self._request_head = ResponsiveRow(self.switch, [self._curl_button])
         self.row: WindowRow | None = None  # that is read
         self._place_button = PushButton(tr("Show in chat"), "link", name="show_in_chat")
         self._place_button.clicked.connect(partial(self._act, "show"))
@@ -372,7 +330,7 @@ class RequestReader(QWidget):
         self._change_button = PushButton("", "link", name="way_back", on_click=self._make_change)
         links = FlowBox([self._place_button, self._output_button, self._change_button])
         head = row(back, self._title, gap=6, stretch=1)
-        parts = (head, self._note, links, self._changed, self._request_head, self.page)
+        parts = (head, self._note, links, self._changed, row(self.switch, None), self.page)
         self.setLayout(column(*parts, margins=(12, 9, 12, 12), stretch=5))
 
     def show_page(self, title: str, text: str, window_row: WindowRow | None, *, is_past: bool) -> None:
@@ -415,7 +373,7 @@ class RequestReader(QWidget):
             self._change_button.setEnabled(window_row.can_act(self._change))
         self._title.set_text(title)
         show_text(self._note, note)
-        self._request_head.setVisible(request is not None)
+        self.switch.setVisible(request is not None)
         self.follow(request.made_of if request is not None else ())
 
     def follow(self, made_of: tuple[object, ...]) -> None:
@@ -423,7 +381,6 @@ class RequestReader(QWidget):
         texts = self._texts
         is_changed = texts is not None and bool(texts.made_of) and texts.made_of != made_of
         self._changed.setVisible(is_changed)
-        self._curl_button.setVisible(texts is not None and bool(texts.curl) and not is_changed)
 
     def _make_change(self) -> None:
         if self.row is not None and self._change is not None:
@@ -445,13 +402,6 @@ class RequestReader(QWidget):
             is_json = view == "json"
             content = self._texts.json if is_json else self._texts.messages
             self.page.show_content(content, "request.json" if is_json else "")
-
-    def _copy_curl(self) -> None:
-        if self._texts is not None:
-            QGuiApplication.clipboard().setText(self._texts.curl)
-            done = tr("Copied as curl. Set the variables it names.")
-            show_text(self._note, done)
-            announce(self, done)
 
 
 class Inspector(Themed, QWidget):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from functools import partial
 
 from PySide6.QtCore import QObject
@@ -17,10 +16,8 @@ from helix_desktop.ui.kit.intents import Export, Intent, Recall, RemoveSecret, p
 from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.outputs.preview import MAX_RECALLED, Preview, RecallSelection
 from helix_desktop.ui.outputs.rows import (
-    COLUMN_BY_KEY,
     COMPACTED_STATES,
     SAME_STATES,
-    CacheColumn,
     CacheRow,
     CacheState,
 )
@@ -31,10 +28,6 @@ tr = Translator("Outputs")
 
 _NOT_IN_WINDOW: tuple[CacheState, ...] = ("elsewhere", "in_trash", "damaged")
 _REWRITTEN = (*SAME_STATES["cached"], *COMPACTED_STATES, *SAME_STATES["excluded"])
-_TABLE_COLUMNS: tuple[CacheColumn, ...] = (
-    *("digest", "tool", "target", "line", "size", "tokens", "created", "used"),
-)
-"""What a row has in a spreadsheet, in this order: see `table_line`."""
 
 
 # What entries of the cache want, which are named by their digests.
@@ -158,10 +151,6 @@ class EntryActions(QObject):
         elif digests:
             _copy(digests)
 
-    def copy_table(self) -> None:
-        head = "\t".join(translate(COLUMN_BY_KEY[key].title) for key in _TABLE_COLUMNS)
-        _copy([head, *map(table_line, self.table.selected_rows())])
-
     def menu(self, bar: CacheFilterBar) -> QMenu:
         menu = EntryMenu(self.table)
         menu.setAccessibleName(tr("Selected entries"))
@@ -196,7 +185,6 @@ class EntryActions(QObject):
         menu.addSeparator()
         add("cache-copy-content", tr("Copy content"), copy, key_of("cache_copy"), is_enabled=is_sound)
         add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
-        add("cache-copy-table", tr("Copy as table"), self.copy_table, is_enabled=bool(rows))
         markers = partial(_copy, [_marker_text(row) for row in rows])
         add("cache-copy-marker", tr("Copy short description"), markers, is_enabled=bool(rows))
         add("cache-copy-link", tr("Copy link"), CopyEntryLinks(digests))
@@ -234,17 +222,6 @@ def is_readable(row: CacheRow) -> bool:
 
 def is_untrashed(row: CacheRow) -> bool:
     return row.state != "in_trash"
-
-
-def table_line(row: CacheRow) -> str:
-    """Return a row for a spreadsheet: times in UTC, and no cell that it would take for a formula."""
-    times = (datetime.fromtimestamp(ms / 1000, UTC) for ms in (row.created, row.last_used))
-    cells = (
-        *(row.digest, row.tool, row.target, row.first_line, str(row.size), str(row.tokens)),
-        *(time.isoformat(timespec="seconds") for time in times),
-    )
-    plain = (" ".join(cell.split()) for cell in cells)
-    return "\t".join(f"'{cell}" if cell.startswith(("=", "+", "-", "@")) else cell for cell in plain)
 
 
 def _marker_text(row: CacheRow) -> str:

@@ -494,7 +494,6 @@ class OutputsPage(ThemedBackground):
 
     def follow(self, session: Session) -> None:
         self._session = session
-        self.preview.content.read = self._read
         session.changed.connect(self._show_workspace)
         self._show_workspace()
         session.on_refresh_page("cache", self.refresh)
@@ -510,9 +509,6 @@ class OutputsPage(ThemedBackground):
     def _cancel_preview(self) -> None:
         if self._preview_task is not None:
             self._preview_task.cancel()
-
-    async def _read(self, digest: str) -> bytes:
-        return await self._session.workspace.store.get(digest)
 
     async def _preview(self, source: CacheSource, digest: str) -> None:
         workspace = self._session.workspace
@@ -531,9 +527,6 @@ class OutputsPage(ThemedBackground):
         self.show_preview(PreviewState(rows[0], data))
         if verified := self._verified.get((workspace.id, digest)):
             self.set_verified(digest, True, verified)
-        previous = await source.previous_version(digest)
-        if previous is not None and self._session.shows(workspace):
-            self.show_preview(PreviewState(rows[0], data, previous=previous))
 
     @handles(VerifyEntries)
     async def verify(self, digests: Sequence[str]) -> None:

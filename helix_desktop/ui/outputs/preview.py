@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import cached_property
 
 import msgspec
@@ -14,14 +14,11 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from helix_desktop.context.intake.descriptions import number_of_first_line
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.image import identify_image
-from helix_desktop.system.clock import ClockMs, wall_clock_ms
+from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, PushButton, ViewSwitch
 from helix_desktop.ui.design.cards import EmptyState, Pill
-from helix_desktop.ui.design.diff.view import DiffView
 from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.layout import row as row_of
@@ -43,7 +40,7 @@ from helix_desktop.words.call_targets import target_title
 from helix_desktop.words.numbers import format_size, format_token_count
 from helix_desktop.words.state_words import OUTDATED, explain_outdated
 from helix_desktop.words.times import format_relative_time
-from helix_desktop.words.translation import Translator, error_text, translate
+from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Outputs")
 
@@ -99,7 +96,7 @@ the room of the title.
 """
 
 _MEMORY_KEY = "cache_views"
-_WRAPS, _COLUMNS = "wrap", "columns"  # among the choices by what a content is
+_WRAPS = "wrap"  # among the choices by what a content is
 _GAP_PX = 8
 _INLINE_JSON_BYTES = 16 * 1024  # bytes that are parsed without a thread, in less than a millisecond
 _IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
@@ -110,12 +107,10 @@ class EntryContent(ContentViewer):
 
     min_facts_px = 44  # a word of them
 
-    def __init__(self, start: StartCoroutine, clock: ClockMs = wall_clock_ms) -> None:
+    def __init__(self, start: StartCoroutine) -> None:
         super().__init__(start)
-        self._begin, self._clock = start, clock
+        self._begin = start
         self._row: CacheRow | None = None
-        self._previous: CacheRow | None = None
-        self._has_diff = False
         self._root: JsonNode | None = None
         self._parsed: bytes | None = None  # what the tree is of, or was looked for in
         self._facts = ""
@@ -123,23 +118,13 @@ class EntryContent(ContentViewer):
         """The name of the view on screen; empty without a content."""
         self._choices: dict[str, str] = {}  # what a content is, and the view that was chosen for such
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
-        self.read: Callable[[str], Awaitable[bytes]]
-        """Returns the content of a digest, to compare it with. Raises HelixError."""
         names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
-        self.switch = ViewSwitch(tr("View"), {**names, "diff": tr("What changed")})
+        self.switch = ViewSwitch(tr("View"), names)
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)
         self.wrap_button.clicked.connect(lambda on: self._choose(_WRAPS, "on" if on else ""))
         self.indexed.connect(self._find_tree)
-
-    @cached_property
-    def diff(self) -> DiffView:
-        view = DiffView(self._begin)
-        view.set_side_by_side(bool(self._choices.get(_COLUMNS)))
-        view.side_by_side_changed.connect(lambda on: self._choose(_COLUMNS, "two" if on else ""))
-        self.pages.addWidget(view)
-        return view
 
     @cached_property
     def tree(self) -> JsonView:
@@ -156,8 +141,6 @@ class EntryContent(ContentViewer):
     @property
     def page(self) -> QWidget:
         match self.view:
-            case "diff":
-                return self.diff.text
             case "tree":
                 return self.tree
             case "image":
@@ -177,10 +160,9 @@ class EntryContent(ContentViewer):
     def show_entry(self, state: PreviewState, name: str, facts: str) -> None:
         """Show an entry; `name` is its file's, for the colors, `facts` stand above it."""
         if self._row is None or self._row.digest != state.row.digest:
-            self.view, self._previous, self._has_diff = "", None, False
-        if state.previous is not None and self._previous != state.previous:
-            self._previous, self._has_diff = state.previous, False
-        self._row, self._facts = state.row, facts
+            self.view = ""
+        self._row = state.row
+        self._facts = facts
         first = number_of_first_line(state.row.tool, state.data or b"")
         self.show_data(state.data, name, state.error, first)
         self._update_views()
@@ -188,10 +170,10 @@ class EntryContent(ContentViewer):
     def set_facts(self, facts: str) -> None:
         """Show other facts of the same entry: they say how long ago it was stored."""
         self._facts = facts
-        self._write_facts(self._diff_facts() if self.view == "diff" else facts)
+        self._write_facts(facts)
 
     def clear(self) -> None:
-        self._row = self._previous = self._root = self._parsed = None
+        self._row = self._root = self._parsed = None
         self.view = ""
         self.show_data(None)
         self._update_views()
@@ -210,9 +192,6 @@ class EntryContent(ContentViewer):
 
     def open_find(self) -> None:
         """Open find in the view on screen; a tree or an image is searched as text."""
-        if self.view == "diff":
-            self.diff.open_find()
-            return
         if self.view not in _IN_TEXT and self._views():
             self._show_view("text" if self.text.content.is_text else "hex")
         super().open_find()
@@ -254,11 +233,9 @@ class EntryContent(ContentViewer):
         """Return the views that make sense for the content on show, the first choice first."""
         if self._row is None or self._data is None or self.text.content.data is not self._data:
             return ()
-        previous = ("diff",) if self._previous is not None else ()
         if not self.text.content.is_text:
-            return ("image", "hex", *previous) if self._is_image() else ("hex", *previous)
-        tree = ("tree",) if self._root is not None else ()
-        return ("text", *tree, "hex", *previous)
+            return ("image", "hex") if self._is_image() else ("hex",)
+        return ("text", "hex") if self._root is None else ("text", "tree", "hex")
 
     def _write_facts(self, facts: str) -> None:
         self.meta.set_text(facts)
@@ -284,44 +261,12 @@ class EntryContent(ContentViewer):
         self.switch.show()
         self.switch.show_views(self._views(), view, obstacles)
         self._show_text_parts(in_text)
-        self._write_facts(self._diff_facts() if view == "diff" else self._facts)
-        self.pages.setCurrentWidget(self.diff if view == "diff" else self.page)
+        self._write_facts(self._facts)
+        self.pages.setCurrentWidget(self.page)
         if in_text:
             self.set_hex(view == "hex")
-        elif view == "diff":
-            self._request_diff()
         elif view == "image":
             self.image.show_data(data)
-
-    def _request_diff(self) -> None:
-        if self._has_diff or self._row is None or self._previous is None:
-            return
-        self.diff.show_diff(None)
-        self.diff.show_text(tr("Comparing…"))
-        self._begin(self._compare(self._previous, self._row), "compare")
-
-    async def _compare(self, previous: CacheRow, row: CacheRow) -> None:
-        """Show what differs between two versions; of one that is damaged or removed, that it is."""
-        diff, words = None, ""
-        try:
-            before, after = await self.read(previous.digest), await self.read(row.digest)
-            diff = await asyncio.to_thread(diff_contents, before, after)
-        except HelixError as error:
-            words = error_text(error)
-        shown = [entry.digest for entry in (self._previous, self._row) if entry is not None]
-        if shown == [previous.digest, row.digest]:  # they still are on screen
-            self._has_diff = diff is not None
-            self.diff.show_diff(diff, self._name)
-            if words:
-                self.diff.show_text(words)
-
-    def _diff_facts(self) -> str:
-        previous = self._previous
-        if previous is None:
-            return ""
-        time = format_relative_time(previous.created, self._clock(), with_time=True)
-        size = format_size(previous.size)
-        return tr("Compared with the previous version · {time} · {size}", time=time, size=size)
 
 
 class Preview(Themed, QWidget):
@@ -337,7 +282,7 @@ class Preview(Themed, QWidget):
         self.lines = (0, 0)
         """The first and the last selected line, from 1; (0, 0) without a selection."""
         self._selection: RecallSelection | None = None
-        self.content = EntryContent(start, clock)
+        self.content = EntryContent(start)
         self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
         self._target = TextLine("", 13, 600)
         self._target.elide = Qt.TextElideMode.ElideMiddle

@@ -105,15 +105,11 @@ class CacheSearchResults(msgspec.Struct, frozen=True):
 
 
 class PreviewState(msgspec.Struct, frozen=True):
-    """What the preview shows: the row and its bytes, or why there are none.
-
-    `previous` is the entry of the same tool and target stored before it (None: none, or not looked for yet).
-    """
+    """What the preview shows: the row and its bytes, or why there are none."""
 
     row: CacheRow
     data: bytes | None
     error: str = ""
-    previous: CacheRow | None = None
 
 
 def short_digest(digest: str) -> str:

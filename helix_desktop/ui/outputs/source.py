@@ -223,14 +223,6 @@ class CacheSource:
                 continue
         return result
 
-    async def previous_version(self, digest: str) -> CacheRow | None:
-        """Return the row of the entry of the same tool and target stored before one; None without."""
-        try:
-            previous = await self._workspace.store.previous_version(digest)
-        except DigestUnknown:
-            return None
-        return self._row(previous) if previous is not None else None
-
     async def totals(self) -> StoreTotals:
         return await self._workspace.store.totals()
 

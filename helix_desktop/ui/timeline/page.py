@@ -15,14 +15,13 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.log.steps import Step, read_steps
-from helix_desktop.context.summaries.summary_task import NO_SUMMARIES, FallbackRate
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Card as CardFrame
 from helix_desktop.ui.design.cards import EmptyState
-from helix_desktop.ui.design.labels import SelectableText, TextLine, show_text
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, column
 from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.theme import TextRole, Themed
@@ -56,7 +55,6 @@ from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.steps import about_tokens, looking_at_text
-from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Timeline")
@@ -70,7 +68,7 @@ class TimelineState(msgspec.Struct, frozen=True):
     """All of it: cards newest first, points oldest first, tokens of the window.
 
     `is_managed` is False while the policy is off: nothing is compacted by itself.
-    `fallbacks` are those of all sessions of the workspace, `steps` what the scrubber can look at.
+    `steps` are what the scrubber can look at.
     """
 
     cards: tuple[TimelineCard, ...] = ()
@@ -80,7 +78,6 @@ class TimelineState(msgspec.Struct, frozen=True):
     running: RunningCard | None = None
     is_managed: bool = True
     continuations: tuple[Continuation, ...] = ()
-    fallbacks: FallbackRate = NO_SUMMARIES
     steps: tuple[Step, ...] = ()
 
 
@@ -159,9 +156,7 @@ class Timeline(Themed, QWidget):
     def __init__(self, clock: ClockMs = wall_clock_ms, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._state = TimelineState()
-        self._workspace_id = ""  # that the fallbacks were counted in
         self._conversation: Conversation | None = None  # whose cards are shown
-        self._fallback_rate = NO_SUMMARIES
         self._newest_refresh = self._last_shown = 0  # numbers of refreshes: an older one may end later
         self._is_loaded = False  # whether it shows this conversation, and not the previous one
         self._pending_reveal = self._first_card = 0  # events whose cards are to be in sight
@@ -278,8 +273,7 @@ class Timeline(Themed, QWidget):
         self.now_button.clicked.connect(lambda: self.chart.scrubber.choose(0))
         self.now_button.hide()
         self._meaning = SelectableText("", 12, "muted")
-        self._fallbacks = SelectableText("", 12, "muted")
-        for part in (ResponsiveRow(numbers, [self.now_button]), self.chart, self._meaning, self._fallbacks):
+        for part in (ResponsiveRow(numbers, [self.now_button]), self.chart, self._meaning):
             card.body.addWidget(part)
         usage = HostedRow("usage", tr("Context over time"))
         usage.setLayout(column(card))
@@ -291,7 +285,6 @@ class Timeline(Themed, QWidget):
         self.chart.set_points(state.points, state.window, state.threshold if state.is_managed else 0)
         self.chart.scrubber.set_steps(state.steps)
         self._meaning.setText(explain_acts() if state.cards else tr("Nothing has left the context yet."))
-        self.show_fallbacks(state.fallbacks)
 
     def show_past(self, step: Step | None) -> None:
         """Say which step is looked at; None: now, where the scrubber goes, too."""
@@ -321,12 +314,6 @@ class Timeline(Themed, QWidget):
             line.set_text(words)
             line.setVisible(bool(words))
 
-    def show_fallbacks(self, rate: FallbackRate) -> None:
-        """Show how many summaries of the workspace needed a fallback, and what to do, if many did."""
-        advice = fallback_advice(rate)
-        show_text(self._fallbacks, f"{fallback_text(rate)} {advice}" if advice else "")
-        self._fallbacks.setToolTip(explain_fallback(rate))
-
     def follow(self, session: Session) -> None:
         """Show what happened to the context of the session on screen, from the next `refresh` on."""
         self._session = session
@@ -336,8 +323,6 @@ class Timeline(Themed, QWidget):
 
     def _leave(self) -> None:
         """Show another session, or none, from the next `refresh` on."""
-        if self._session.workspace_id != self._workspace_id:
-            self._workspace_id, self._fallback_rate = self._session.workspace_id, NO_SUMMARIES
         conversation = self._session.find_conversation()
         if conversation is not self._conversation:
             self.clear()
@@ -378,21 +363,12 @@ class Timeline(Themed, QWidget):
                 self._state.running,
                 policy.enabled,
                 continuations,
-                self._fallback_rate,
                 steps,
             )
         )
         self.reveal(self._pending_reveal or self._first_card, at_top=not self._pending_reveal)
         self._pending_reveal = self._first_card = 0
         self._is_loaded = True
-        await self._show_fallbacks(workspace)  # may read many sessions: last
-
-    async def _show_fallbacks(self, workspace: OpenWorkspace) -> None:
-        with suppress(StoreError):  # it was closed meanwhile, or has damage that is reported elsewhere
-            rate = await workspace.fallbacks.count()
-            if self._session.shows(workspace):
-                self._fallback_rate = rate
-                self.show_fallbacks(rate)
 
     @staticmethod
     async def _continuations(workspace: OpenWorkspace, session_id: str) -> tuple[Continuation, ...]:

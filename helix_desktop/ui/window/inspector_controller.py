@@ -12,7 +12,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.config.settings import key_variable
 from helix_desktop.context.log.steps import Step
 from helix_desktop.context.log.undo_targets import summaries_of_block, sweep_of_one
 from helix_desktop.context.policy_numbers import ContextPolicy
@@ -24,7 +23,6 @@ from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.domain.messages import API_KEY, WireRequest
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
@@ -40,7 +38,6 @@ from helix_desktop.ui.inspector.request_list import (
     change_price_text,
     send_full_price_text,
 )
-from helix_desktop.ui.inspector.view import ShowCacheUses
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import ChooseForm, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -262,11 +259,9 @@ class InspectorPresenter(WindowPart):
         policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
         state = from_window.inspector_state(items, gauge, transcript, policy, outlook, cost.fresh)
-        log, spent = conversation.session.log, conversation.budget.spent
-        is_demo, lifetime_s = conversation.window.frame.info.demo, transcript.cache_lifetime_s
-        cache = from_window.provider_cache_state(log, spent, policy, lifetime_s, is_demo)
         state = from_window.with_request_cost(state, cost)
-        self._inspector.set_state(replace(state, provider_cache=cache))
+        discount = from_window.discount_text(conversation.budget.spent)
+        self._inspector.set_state(replace(state, discount_text=discount))
 
     @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
@@ -275,28 +270,22 @@ class InspectorPresenter(WindowPart):
             row = _with_undo(self._session.conversation, row)
         self._inspector.show_page(row.label, text, row)
 
-    @handles(ShowCacheUses)
-    def _show_cache_uses(self) -> None:
-        conversation = self._session.conversation
-        text = from_window.cache_uses_text(conversation.session.log, conversation.window.policy)
-        self._inspector.show_page(tr("Provider's discount"), text)
-
     @handles(intents.ShowRequest)
     async def show_request(self) -> None:
         conversation, request = self._session.conversation, self._past.request_on_screen()
         past, step = self._past.window, self._past.step
         made_of = () if past is not None else _parts_of_next_request(conversation)
-        wire = await conversation.window.wire_request(past)
+        body = await conversation.window.wire_body(past)
         title, notes = tr("Next request"), []
         if past is not None and step is not None:
             title = sent_at_text(step)
-            if wire is not None:
+            if body is not None:
                 notes.append(tr("In today's format, which may differ from what was sent."))
         elif conversation.window.policy.enabled and not conversation.session.transcript.on_hold:
             notes.append(tr("Parts of it may be cached or compacted just before it is sent."))
-        if wire is None:
+        if body is None:
             notes.append(tr("This model has no server, so the JSON is Helix's own."))
-        texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, wire)
+        texts = await asyncio.to_thread(_texts, title, " ".join(notes), *request, body)
         if not self._session.shows(conversation):
             return
         if not self._window.commands.toggle_inspector.isChecked():
@@ -473,18 +462,13 @@ def _parts_of_next_request(conversation: Conversation) -> tuple[object, ...]:
 
 
 def _texts(
-    title: str, note: str, window: Window, items: Sequence[WindowItem], wire: WireRequest | None
+    title: str, note: str, window: Window, items: Sequence[WindowItem], wire_body: bytes | None
 ) -> RequestTexts:
-    """Return a request in all its forms; its time grows with the request, so call it in a thread."""
-    body = wire.body if wire is not None else from_window.window_json(window)
-    curl = ""
-    if wire is not None:
-        provider = wire.provider
-        curl = from_window.curl_command(
-            wire, lambda name: key_variable(provider if name == API_KEY else f"{provider}/{name}")
-        )
-    text, json = from_window.request_text(window, items), from_window.indented_json(body)
-    return RequestTexts(title, note, _pages(text), _pages(json), curl)
+    """Return a request as text and as JSON; its time grows with the request, so call it in a thread."""
+    body = wire_body if wire_body is not None else from_window.window_json(window)
+    text = from_window.request_text(window, items)
+    json = from_window.indented_json(body)
+    return RequestTexts(title, note, _pages(text), _pages(json))
 
 
 def _pages(text: str) -> PagedContent:

@@ -382,22 +382,6 @@ async def test_many_texts_that_are_not_indexed_are_searched_in_order(
         assert len(found) == len(earlier) + len(later)
 
 
-async def test_a_previous_version_waits_for_the_index(tmp_path: Path, filled: Fill) -> None:
-    """A scan would look at every entry; a close in between ends the wait."""
-    filled(tmp_path)
-    store = await open_store(tmp_path)
-    entries = await collect_entries(store, 100)
-    expected = [await store.previous_version(entry.digest) for entry in entries]
-    assert any(expected)
-    await store.close()
-    (tmp_path / "search.db").unlink()
-    store = await open_store(tmp_path)
-    assert [await store.previous_version(entry.digest) for entry in entries] == expected
-    await store.close()
-    with pytest.raises(StoreClosed):
-        await store.previous_version(entries[0].digest)
-
-
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search_index, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)

@@ -286,7 +286,7 @@ AT_HOME = {
     "health.missing_files",
 }
 # Made on this side of the lists that cross.
-LOCAL_CALLS = {"page", "digests", "previous_version", "search", "search_handovers"}
+LOCAL_CALLS = {"page", "digests", "search", "search_handovers"}
 COMER = """
 import asyncio, sys
 from pathlib import Path

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.window.provider_cache import newest_cache_uses, next_request_cost
+from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade
@@ -152,10 +152,7 @@ async def test_each_request_reads_what_it_has_in_common_with_the_one_before(
     assert cache.refused_count == 0
     assert rig.events(SweepMade)
     assert rig.events(FoldMade)
-    uses = newest_cache_uses(rig.conversation.session.log, STEPS + 1)
-    causes = [cause.kind for use in uses for cause in use.causes]
     assert cache.reads == cache.shared
-    assert "unexplained" not in causes
     spent = rig.conversation.budget.spent
     assert spent.cached == sum(cache.reads)
     assert spent.cache_writes == sum(cache.writes)

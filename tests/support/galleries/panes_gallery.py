@@ -93,22 +93,6 @@ async def cache_tree(scope: TaskScope) -> QWidget:
     return pane
 
 
-async def cache_diff(scope: TaskScope) -> QWidget:
-    """What changed since the previous version."""
-    pane = await _browser(scope, 12, 0)
-    row, previous = cache_row(0), cache_row(6)
-    pane.show_preview(PreviewState(row, CODE, previous=previous))
-    before = CODE.replace(b"30 Hz", b"60 Hz").replace(b"self.flush()", b"self.stop()")
-
-    async def read(digest: str) -> bytes:
-        return CODE if digest == row.digest else before
-
-    pane.preview.content.read = read
-    pane.preview.content.choose("diff")
-    await settle()
-    return pane
-
-
 async def cache_no_match(scope: TaskScope) -> QWidget:
     """A filter that nothing passes."""
     pane = await _browser(scope, 40)
@@ -204,7 +188,6 @@ SHOTS: tuple[Shot, ...] = (
     cache_damaged,
     cache_binary,
     cache_tree,
-    cache_diff,
     cache_no_match,
     cache_search,
     cache_loading,

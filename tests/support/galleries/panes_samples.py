@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import Step
-from helix_desktop.context.summaries.summary_task import FallbackRate
 from helix_desktop.context.window.used_tokens import UsageGauge
 from helix_desktop.context.window.window_breakdown import WindowItemKind, WindowItemState
 from helix_desktop.domain.errors import StoreError
@@ -38,7 +37,6 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.store import StoreTotals
 from helix_desktop.ui.inspector.inspector_state import (
     InspectorState,
-    ProviderCacheState,
     Segment,
     WindowRow,
 )
@@ -313,11 +311,9 @@ def quiet_timeline_state() -> TimelineState:
     second = checkpoint_card(2, 431, checkpoint=first.title)
     sweep = SweepCard(120, NOW_MS - 90_000_000, 6, SWEPT, before=9_900, after=7_600)
     cards = (compacted_calls_card(462), second, sweep, first, origin)
-    rate = FallbackRate(24, 3, "The summary model's window is too small.")
     after = (Continuation("s-2", "Flush the stream (3)"), Continuation("s-3", "Flush the stream (4)"))
     return TimelineState(
         cards, usage_points(), 24_000, continuations=after,
-        fallbacks=rate,
     )  # fmt: skip
 
 
@@ -504,29 +500,6 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     return head + tuple(rest)
 
 
-PROVIDER_CACHE = ProviderCacheState(
-    "83 %",
-    (
-        ("Read", "412k"), ("Written", "61.2k"), ("New", "23.4k"), ("Session cost", "≈ $0.41"),
-        ("Requested lifetime", "1 h"),
-    ),
-    (
-        ("14:29 · 13.9k read · 640 written · 60 new", ""),
-        (
-            "14:26 · 4.1k read · 9.7k written · 200 new",
-            "Outputs were cached (e240). Older messages were compacted (e241).",
-        ),
-        (
-            "14:23 · 0 read · 21.3k written · 80 new",
-            "7 min since the request before; the discount lasts 5 min.",
-        ),
-        ("14:20 · 0 read · 20.8k new", "The provider read less than it had stored although nothing changed."),
-        ("14:17 · 20.1k read · 510 new", ""),
-    ),
-    has_hits=False,
-)  # fmt: skip
-
-
 def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = False) -> InspectorState:
     """A window of 24k tokens, partly full."""
     parts = (
@@ -545,5 +518,5 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
     return InspectorState(
         gauge, parts, window_rows(count),
         "Every request sends this, so old parts leave to save tokens; at 85 % they must.",
-        provider_cache=PROVIDER_CACHE,
+        discount_text="So far: 83 % at the provider's discount",
     )  # fmt: skip

@@ -14,9 +14,6 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.intake.marker import marker
-from helix_desktop.domain.errors import StoreError
-from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.kit.intents import Export, Recall
@@ -35,8 +32,7 @@ from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.preview import EntryContent
 from helix_desktop.ui.outputs.rows import CacheState, PreviewState
 from helix_desktop.words.numbers import format_token_count
-from tests.support.galleries.panes_gallery import settle
-from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+from tests.support.galleries.panes_samples import CODE, SampleCache, cache_row
 from tests.support.image_bytes import png
 from tests.support.intents import intents_of, performed
 from tests.support.window.outputs_page import open_outputs_page, sample_cache, wait_until
@@ -45,7 +41,7 @@ pytestmark = pytest.mark.qt_loop
 
 ALL = {
     "open", "recall", "find", "verify",
-    "export", "copy-content", "copy-hash", "copy-table", "copy-marker", "copy-link",
+    "export", "copy-content", "copy-hash", "copy-marker", "copy-link",
     "show-chat", "show-timeline", "pin", "trash",
 }  # fmt: skip
 
@@ -86,7 +82,7 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
         "open": "Enter", "recall": "Ctrl+Enter",
         "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
         "copy-content": "Ctrl+Shift+C", "copy-hash": "Ctrl+C", "pin": "P", "trash": "Del",
-        "copy-table": "", "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
+        "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
     }  # fmt: skip
     actions["copy-marker"].trigger()
     text = marker(row.digest, row.tool, row.target, row.size, row.first_line)
@@ -217,13 +213,10 @@ async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: Task
             menu.close()
 
 
-PREVIOUS = replace(cache_row(9), created=NOW_MS - 3_600_000)
-
-
 @pytest_asyncio.fixture
 async def content(qtbot: QtBot) -> AsyncIterator[EntryContent]:
     scope = TaskScope()
-    view = EntryContent(scope.start, lambda: NOW_MS)
+    view = EntryContent(scope.start)
     qtbot.addWidget(view)
     view.resize(800, 500)
     view.show()
@@ -235,39 +228,6 @@ def buttons(content: EntryContent) -> dict[str, bool]:
     """The views that are offered, and whether they can be chosen."""
     found = content.switch.findChildren(TabButton)
     return {button.objectName()[5:]: button.isEnabled() for button in found if not button.isHidden()}
-
-
-async def test_the_previous_versions_diff_is_asked_for_once(content: EntryContent, qtbot: QtBot) -> None:
-    state = PreviewState(cache_row(2), CODE)
-    content.show_entry(state, "stream.py", "facts")
-    assert buttons(content) == {"text": True, "hex": True}
-    content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "facts")
-    contents = {PREVIOUS.digest: CODE.replace(b"30 Hz", b"60 Hz"), state.row.digest: CODE}
-    asked: list[str] = []
-
-    async def read(digest: str) -> bytes:
-        asked.append(digest)
-        return contents[digest]
-
-    content.read = read
-    content.choose("diff")
-    content.show_entry(replace(state, row=cache_row(3)), "stream.py", "facts")
-    await settle()
-    assert content.view == "text"  # the diff was of another entry
-    content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "facts")
-    content.choose("diff")
-    await settle()
-    assert content.diff.diff == diff_contents(contents[PREVIOUS.digest], CODE)
-    assert content.diff.text.isVisible()
-    assert "previous version" in content.meta.text
-    content.show_entry(replace(state, previous=PREVIOUS), "stream.py", "other facts")
-    assert not content.text.isVisible(), "the text stays below the diff when the table is read again"
-    assert not content.copy_button.isVisible()
-    asked.clear()
-    content.choose("text")
-    content.choose("diff")
-    await settle()
-    assert not asked
 
 
 async def test_a_choice_is_remembered_by_what_a_content_is(content: EntryContent) -> None:
@@ -300,20 +260,6 @@ async def test_long_lines_are_wrapped_on_request_which_is_remembered(content: En
     content.remember(lambda key: saved.get(key, b""), saved.__setitem__)
     content.choose("text")
     assert bar.maximum() == 0
-
-
-async def test_a_previous_version_that_cannot_be_read_says_so(content: EntryContent) -> None:
-    async def read(digest: str) -> bytes:
-        raise StoreError(verbatim("Removed on 20 November."))
-
-    content.read = read
-    content.show_entry(PreviewState(cache_row(2), CODE, previous=PREVIOUS), "", "")
-    content.choose("diff")
-    await settle()
-    assert content.diff.words.text() == "Removed on 20 November."
-    content.show_entry(PreviewState(cache_row(3), CODE), "", "")
-    assert content.view == "text"  # it has no previous version
-    assert content.text.isVisible()
 
 
 async def test_json_has_a_tree_that_the_keyboard_folds(content: EntryContent) -> None:

@@ -257,7 +257,7 @@ def test_thinking_in_the_text_is_thinking_and_goes_back_as_it_came(dialect: Dial
     model = connect_model(dialect.name, ModelInfo("here", "m"), "http://here.test/v1", http=CannedHttp([]))
     said = Message("assistant", answer.text, verbatim=answer.verbatim)
     request = ModelRequest((Message("user", "How many?"), said, Message("user", "Really?")))
-    assert "<Thought>a plan</thought>" in model.wire_request(request).body.decode()
+    assert "<Thought>a plan</thought>" in model.wire_body(request).decode()
 
 
 def test_each_piece_renews_the_timeout_and_keepalives_do_not() -> None:

@@ -1,4 +1,4 @@
-"""Summary tasks: transcript lines, the check of what came, the rate of fallbacks."""
+"""Summary tasks: transcript lines, what a long message leaves out."""
 
 from __future__ import annotations
 
@@ -7,166 +7,19 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from helix_desktop.context.log.file_notes import reverts_note
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.summary_task import (
-    FallbackRate,
     brief_lines,
-    fallback_rate,
     short_lines,
     transcript_lines,
     truncate_middle,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, Redone, Undone
-from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.events.summary import (
-    NO_MODEL,
-    HandoverDiscarded,
-    HandoverMade,
-    HandoverPrepared,
-    ObservationsMade,
-)
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, TodoItem, list_text
-from helix_desktop.words.summaries import explain_fallback, fallback_advice, fallback_text
 from tests.support.histories import NASTY_TEXTS
-
-
-def handover(fallback: str = "", origin: str = "", model: str = NO_MODEL) -> HandoverMade:
-    trigger = HandoverTrigger.CONTINUED if origin else HandoverTrigger.THRESHOLD
-    writer = model if fallback else "box/small"
-    return HandoverMade(
-        9, 0, (), "", "ab", 1, 10, 100, 20, 8, writer, trigger, fallback=fallback, origin=origin,
-        calls=0 if origin else 1,
-    )  # fmt: skip
-
-
-def observations(fallback: str = "") -> ObservationsMade:
-    writer = NO_MODEL if fallback else "box/small"
-    return ObservationsMade(1, 9, (), (), "", "ab", 1, 10, 100, 8, writer, fallback=fallback)
-
-
-def output(asked: str = "", note: str = "") -> ToolAnswered:
-    """A large output of which an extract was asked for, or nothing."""
-    return ToolAnswered(
-        "c1", "read_file", "…", "ab", 90_000, 90, 40, form="compact" if asked and not note else "preview",
-        asked=asked, intake_note=note,
-    )  # fmt: skip
-
-
-def log(*events: Event) -> list[RecordedEvent]:
-    return [RecordedEvent(seq, 1_000 * seq, event) for seq, event in enumerate(events, 1)]
-
-
-def test_the_sessions_of_a_workspace_are_counted_together() -> None:
-    """Handovers and observations; what a session began with was counted where it was written."""
-    one = fallback_rate(log(SessionStarted("a"), handover(), observations("No model."), handover()))
-    other = fallback_rate(log(handover("Too large.", origin="s1"), observations()))
-    assert (one.summaries, one.fallbacks) == (3, 1)
-    assert (other.summaries, other.fallbacks) == (1, 0)
-    both = one + other
-    assert (both.summaries, both.fallbacks, both.newest_reason) == (4, 1, "No model.")
-    assert (other + one).newest_reason == "No model."
-
-
-def test_a_checkpoint_counts_once_it_is_put_in_place() -> None:
-    """No request has it before. Calls that came to nothing are no summary, nor is one that a user changed."""
-    prepared = HandoverDiscarded(9, prepared=HandoverPrepared(handover(), 41_000, 6_000))
-    in_parts = handover("box/large read it in parts.", model="box/large")
-    read_in_parts = HandoverDiscarded(9, prepared=HandoverPrepared(in_parts, 41_000, 6_000))
-    changed = HandoverDiscarded(prepared=HandoverPrepared(replace(handover(), revises=2)))
-    as_it_is = replace(handover(), calls=0, checkpoint=2)
-    rate = fallback_rate(log(prepared, read_in_parts, HandoverDiscarded(50), changed))
-    assert (rate.summaries, rate.fallbacks) == (0, 0)
-    rate = fallback_rate(log(prepared, as_it_is, replace(as_it_is, revises=2)))
-    assert (rate.summaries, rate.fallbacks) == (1, 0)
-    no_model = replace(handover("The server refused."), calls=0, checkpoint=1)
-    assert fallback_rate(log(prepared, no_model)).newest_reason == "The server refused."
-
-
-def test_a_summary_that_a_model_wrote_in_parts_or_when_asked_again_is_no_failure() -> None:
-    in_parts = handover("box/large read it in parts. box/small: It is empty.", model="box/large")
-    again = handover("box/small wrote it. box/small: Sections are missing.", model="box/small")
-    rate = fallback_rate(log(in_parts, again))
-    assert (rate.summaries, rate.fallbacks) == (2, 0)
-
-
-def test_what_no_longer_stands_in_the_context_is_not_counted() -> None:
-    """A model wrote it again, or it was undone; what is redone counts."""
-    failed = handover("The server refused.")
-    written_again = replace(handover(), replaces=(1,))
-    rate = fallback_rate(log(failed, written_again))
-    assert (rate.summaries, rate.fallbacks) == (1, 0)
-    assert fallback_rate(log(failed, Undone(1))) == FallbackRate()
-    rate = fallback_rate(log(failed, Undone(1), Redone(1)))
-    assert (rate.summaries, rate.fallbacks) == (1, 1)
-
-
-def test_extracts_count_that_had_to_do_without_their_model() -> None:
-    """Those that the agent or the user asked for; an output that nobody was asked about is no extract."""
-    by_user = FormChosen(1, "compact", "…", 90, "names", intake_note="box/small couldn't write it.")
-    rate = fallback_rate(log(output("names"), output("names", "Too late."), output(note="No room."), by_user))
-    assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.summaries) == (3, 2, 0, 0)
-    assert rate.newest_reason == "box/small couldn't write it."
-    assert not fallback_advice(rate), "two are few"
-    rate += rate
-    assert fallback_advice(rate) == "A faster model can be set in Settings → Model roles."
-    assert explain_fallback(rate).endswith("Latest reason: box/small couldn't write it.")
-    failed = [RecordedEvent(seq, 9_000, handover("No model.")) for seq in (5, 6, 7)]
-    later = fallback_rate([*log(*[output()] * 4), *failed])
-    assert fallback_advice(later) == "Another model can be set in Settings → Model roles."
-    assert fallback_advice(rate + later) == "Other models can be set in Settings → Model roles."
-    late, full = replace(output(), chosen="timeout", intake_note="Late."), replace(output(), chosen="agent")
-    rate = fallback_rate(log(late, full))
-    assert (rate.parts, rate.failed_parts, rate.slow_parts, rate.newest_reason) == (2, 1, 1, "Late.")
-
-
-@pytest.mark.parametrize(
-    ("failed", "slow", "words"),
-    [(1, 1, "was too slow to"), (2, 0, "failed to"), (2, 1, "was too slow or failed to")],
-)
-def test_what_was_sent_instead_of_a_part_is_said(failed: int, slow: int, words: str) -> None:
-    rate = FallbackRate(parts=9, failed_parts=failed, slow_parts=slow)
-    outputs = "1 large output; its" if failed == 1 else "2 large outputs; their"
-    assert fallback_text(rate) == f"A model {words} shorten {outputs} first and last lines were sent."
-    both = "Models failed at 2 large outputs and 1 summary; simpler versions were sent instead."
-    assert fallback_text(FallbackRate(9, 1, parts=9, failed_parts=2, slow_parts=slow)) == both
-
-
-def test_cuts_and_extracts_that_did_without_their_model_count() -> None:
-    """An extract that came, a cut that no model was asked about, and previews alone are no fallbacks.
-
-    Logs of before cuts said that are counted as they were: each cut stood for a summary.
-    """
-    older = FoldMade(1, 9, "left out", 5, "ab", 1, 2, 90, "truncate")
-    cut = replace(older, no_model_asked=True)
-    note = FoldMade(1, 9, "noted", 5, "ab", 1, 2, 90)
-    refused = replace(older, fallback="The server refused.")
-    rate = fallback_rate(log(cut, refused, note, output(), output("A, B")))
-    assert (rate.summaries, rate.fallbacks, rate.newest_reason) == (1, 1, "The server refused.")
-    assert (rate.parts, rate.failed_parts) == (1, 0)
-    rate = fallback_rate(log(older, cut))
-    assert (rate.summaries, rate.fallbacks) == (1, 1)
-    assert rate.newest_reason == "Older messages were left out to make room."
-    rate = fallback_rate(log(output("A"), output("A", "The extract wasn't ready.")))
-    assert (rate.parts, rate.failed_parts, rate.newest_reason) == (2, 1, "The extract wasn't ready.")
-
-
-@pytest.mark.parametrize(("fallbacks", "is_high"), [(0, False), (5, False), (6, True)])
-def test_more_than_a_twentieth_says_what_to_do(fallbacks: int, is_high: bool) -> None:
-    """Without one, nothing is said."""
-    rate = FallbackRate(100, fallbacks, "No model answered.")
-    text = f"A model failed to write {fallbacks} of 100 summaries; simpler ones were sent instead."
-    assert fallback_text(rate) == (text if fallbacks else "")
-    assert bool(fallback_advice(rate)) == is_high
-    if is_high:
-        assert "No model answered." in explain_fallback(rate)
-        assert "Settings → Model roles" in fallback_advice(rate)
-    assert fallback_text(FallbackRate()) == fallback_advice(FallbackRate()) == "", "no share of nothing"
 
 
 def test_a_long_message_is_cut_between_words() -> None:

@@ -1,4 +1,4 @@
-"""The provider's cache: layers, lifetime, misses, and what the next request costs."""
+"""The provider's cache: layers, lifetime, and what the next request costs."""
 
 from __future__ import annotations
 
@@ -10,30 +10,25 @@ import pytest
 from hypothesis import given
 
 from helix_desktop.context.log.transcript import Transcript
-from helix_desktop.context.log.window_layout import PinnedCopy, SummaryBlock, WindowEntry
+from helix_desktop.context.log.window_layout import PinnedCopy, WindowEntry
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.rewrites import sweep_plans
 from helix_desktop.context.window.provider_cache import (
     CachePrices,
     CallGap,
-    MissCause,
     cache_prices,
-    hash_layers,
     layer_ends,
     measured_gaps,
-    newest_cache_uses,
     next_request_cost,
     prefers_long,
     priced_request,
 )
 from helix_desktop.context.window.used_tokens import measure_usage
-from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
-from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
-from helix_desktop.domain.messages import Message, ModelInfo, RequestLayers, Usage
-from tests.support import session_rewrites
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.rewrite import SweepReason
+from helix_desktop.domain.messages import Message, ModelInfo, Usage
 from tests.support.histories import MODEL, SessionSimulator, build_history, histories
-from tests.support.tables import for_each
 
 SWEEPS_ONLY = msgspec.structs.replace(
     PROFILES["balanced"], least_saving=1, protect_steps=2, protect_tokens=0, protect_argument_steps=2,
@@ -109,22 +104,6 @@ def test_what_the_request_before_had_is_found_from_far_away() -> None:
     assert before in layer_ends(simulator.window(), simulator.transcript, simulator.policy)
 
 
-def test_hashes_tell_which_layer_changed() -> None:
-    folding = msgspec.structs.replace(SWEEPS_ONLY, fold_after_steps=2, fold_least=20)
-    simulator = SessionSimulator(folding)
-    for prompt in ("Read the tests.", "Mend the parser.", "Run them all."):
-        play_turn(simulator, prompt, 3)
-    before = hash_layers(simulator.window())
-    play_turn(simulator, "Mend.", 3)
-    assert hash_layers(simulator.window()) == before
-    session_rewrites.fold_all(simulator)
-    folded = simulator.window()
-    assert any(isinstance(entry, SummaryBlock) for entry in folded.entries)
-    after = hash_layers(folded)
-    assert (after.system, after.tools) == (before.system, before.tools)
-    assert after.notes != before.notes
-
-
 ANTHROPIC = CachePrices(0.1, 1.25, 2.0)
 FREE_WRITES = CachePrices(0.1, 1.0, 1.0)
 QUICK, PAUSE, AWAY = 20.0, 420.0, 7_200.0
@@ -180,85 +159,6 @@ def test_gaps_are_measured_from_call_to_call_of_one_model() -> None:
 def answer(duration_ms: int, tokens: int, cached: int) -> AssistantSpoke:
     usage = Usage(tokens, 10, cached)
     return AssistantSpoke("ok", "a/m", 2, usage=usage, estimate=tokens, duration_ms=duration_ms)
-
-
-LAYERS = RequestLayers("5e5", "700", "07e")
-MINUTE = 60_000
-SWEEP = SweepMade((2,), 5_000, SweepReason.BATCH)
-
-
-def usage(tokens: int, cached: int = 0, cache_writes: int | None = None) -> Usage:
-    """Return what a provider reports; `cache_writes` None: it reports no writes."""
-    return Usage(tokens, 10, cached, cache_writes or 0, 0, True, cache_writes is not None)
-
-
-def reply(used: Usage | None, **fields: object) -> AssistantSpoke:
-    """Return the answer to a request of the same model with the same layers."""
-    response = AssistantSpoke("ok", "vendor/m", 2, usage=used, layers=LAYERS, duration_ms=5_000)
-    return msgspec.structs.replace(response, **fields)
-
-
-def causes(*events: Event, gap_ms: int = MINUTE) -> tuple[MissCause, ...]:
-    """Return why the newest request of a log with these events, so far apart, missed the cache."""
-    log = [RecordedEvent(seq, seq * gap_ms, event) for seq, event in enumerate(events, 1)]
-    return newest_cache_uses(log, 9)[0].causes
-
-
-BEFORE = reply(usage(20_000, 12_000))
-UNSTORED = reply(usage(20_000))
-
-
-@for_each(
-    ("events", "expected"),
-    [
-        ([BEFORE], [MissCause("first")]),
-        ([BEFORE, reply(usage(21_000, 19_968))], []),
-        ([BEFORE, reply(usage(21_000))], [MissCause("unexplained")]),
-        ([BEFORE, reply(usage(21_000, 12_000))], []),  # as much as before
-        ([BEFORE, UNSTORED, reply(usage(21_000))], []),
-        ([UNSTORED, reply(usage(21_000))], []),
-        ([UNSTORED, SWEEP, reply(usage(16_000), model="vendor/n", effort="high")], []),
-        ([UNSTORED, SWEEP, reply(usage(16_000, 4_000))], [MissCause("sweep")]),
-        ([BEFORE, reply(Usage(21_000, 10))], [MissCause("unreported")]),
-        ([BEFORE, reply(usage(21_000), model="vendor/n")], [MissCause("model", previous_model="vendor/m")]),
-        ([BEFORE, reply(usage(21_000), effort="high")], [MissCause("effort")]),
-        ([BEFORE, SWEEP, reply(usage(16_000, 4_000))], [MissCause("sweep")]),
-        ([BEFORE, SWEEP, SWEEP, reply(usage(16_000, 4_000))], [MissCause("sweep")]),
-        ([BEFORE, SWEEP, reply(usage(16_000, 15_900))], []),
-        (
-            [BEFORE, SWEEP, reply(usage(21_000), layers=RequestLayers("5e5", "701", "07e"))],
-            [MissCause("tools"), MissCause("sweep")],
-        ),
-        ([BEFORE, reply(usage(21_000), layers=RequestLayers("5e6", "700", "x"))],
-         [MissCause("system"), MissCause("notes")]),
-        ([reply(usage(900)), reply(usage(1_100))], [MissCause("small")]),
-        ([reply(usage(3_000, 0, 0)), reply(usage(3_200, 0, 0))], [MissCause("small")]),
-        ([reply(usage(3_000, 0, 3_000)), reply(usage(3_200, 0, 3_200))], [MissCause("unexplained")]),
-        ([BEFORE, TurnEnded("done"), reply(None), reply(usage(21_000, 20_000))], []),
-    ],
-)  # fmt: skip
-def test_each_reason_is_told(events: list[Event], expected: list[MissCause]) -> None:
-    assert causes(*events) == tuple(expected)
-
-
-def test_a_wait_beyond_the_lifetime_is_the_reason() -> None:
-    """From the start of a call to the start of the next; an hour where an hour was asked for."""
-    idle = MissCause("idle", waited_s=420, lifetime_s=300)
-    assert causes(BEFORE, reply(usage(21_000)), gap_ms=7 * MINUTE) == (idle,)
-    assert causes(UNSTORED, reply(usage(21_000)), gap_ms=7 * MINUTE) == ()
-    for_an_hour = reply(usage(20_000, 12_000), cache_lifetime_s=3_600)
-    assert causes(for_an_hour, reply(usage(21_000)), gap_ms=7 * MINUTE) == (MissCause("unexplained"),)
-    gone = (MissCause("idle", waited_s=4_200, lifetime_s=3_600),)
-    assert causes(for_an_hour, reply(usage(21_000)), gap_ms=70 * MINUTE) == gone
-
-
-def test_the_newest_requests_come_first_and_no_more_than_asked() -> None:
-    events = [reply(usage(10_000 + step * 1_000, step * 1_000)) for step in range(5)]
-    log = [RecordedEvent(seq, seq * MINUTE, event) for seq, event in enumerate(events, 1)]
-    uses = newest_cache_uses(log, 3)
-    assert [use.seq for use in uses] == [5, 4, 3]
-    assert uses[0].expected == 13_000
-    assert newest_cache_uses([], 3) == []
 
 
 @pytest.mark.parametrize("usage_ratio", [1.0, 0.0], ids=["no cache", "no usage"])

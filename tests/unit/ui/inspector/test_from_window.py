@@ -17,6 +17,7 @@ from helix_desktop.context.window.provider_cache import RequestCost
 from helix_desktop.context.window.used_tokens import UsageGauge, measure_usage
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.context.window.window_breakdown import WindowItemKind, break_down_window
+from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.deferred_tools import request_tools
 from helix_desktop.domain.digest import RECALL_TOOL, digest_of
 from helix_desktop.domain.events.conversation import (
@@ -34,6 +35,7 @@ from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
 from helix_desktop.ui.inspector.from_window import (
+    discount_text,
     inspector_state,
     request_row_text,
     request_sections,
@@ -577,3 +579,10 @@ def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:
     gauge = UsageGauge(3_100, 20_000, 20_000, 1_000, 17_000, True)
     shown = with_request_cost(InspectorState(gauge), RequestCost(0, 20_100, None))
     assert shown.cost_text == "Next request: at most 19k tokens"
+
+
+def test_the_share_at_the_provider_s_discount_is_one_line_once_it_was_reported() -> None:
+    """What has no report of a cache is in no figure of it, as in the session's bill."""
+    reported = Spending(53_030, 0.21, cached=4_000, cache_writes=48_700, fresh=300)
+    assert discount_text(reported) == "So far: 8 % at the provider's discount"
+    assert discount_text(Spending(1_810, unpriced=1_810)) == ""

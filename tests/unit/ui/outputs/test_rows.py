@@ -24,7 +24,6 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.store import Commit, Content, ContentKind, EntryFilter, SavedCondition
 from helix_desktop.domain.text_format import FIRST_LINE_CAP, ellipsize
-from helix_desktop.ui.outputs.entry_actions import table_line
 from helix_desktop.ui.outputs.filter_bar import restored_options
 from helix_desktop.ui.outputs.rows import (
     COLUMN_BY_KEY,
@@ -36,7 +35,6 @@ from helix_desktop.ui.outputs.rows import (
     STATE_TIPS,
     CacheColumn,
     CacheFilter,
-    CacheRow,
     CacheSort,
     CacheState,
     target_name,
@@ -280,16 +278,6 @@ async def test_a_column_of_texts_is_sorted_by_what_it_shows(key: CacheColumn) ->
     shown = [COLUMN_BY_KEY[key].text(rows[digest], 0).casefold() for digest in digests]
     assert shown == sorted(shown)
     assert len(set(shown)) == 3
-
-
-@pytest.mark.parametrize("line", ["=1+1", "+1", "-1+cmd", "@sum", "a = 1"])
-def test_no_cell_is_a_formula(line: str) -> None:
-    """Programs that take the first sign for one run what follows."""
-    about = ("run_command", "ls\t-l", line)
-    row = CacheRow(0, 86_400_000, 12, 12, 3, *about, "output", digest="d" * 64, state="elsewhere")
-    cells = table_line(row).split("\t")
-    assert cells[1:4] == ["run_command", "ls -l", line if line[0] == "a" else f"'{line}"]
-    assert cells[-1] == "1970-01-02T00:00:00+00:00"
 
 
 WORDS = "background"  # in every handover
