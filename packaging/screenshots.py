@@ -41,9 +41,6 @@ SETS = (
     PictureSet("large", ("--size", "2560x1440"), has_states=False),
     PictureSet("2x", ("--size", "1400x900", "--scale", "2", "--theme", "dark"), has_states=False),
     PictureSet("long-texts", ("--size", "1400x900", "--theme", "light", "--language", pseudo.LONG)),
-    PictureSet(
-        "right-to-left", ("--size", "1400x900", "--theme", "light", "--language", pseudo.RIGHT_TO_LEFT)
-    ),
 )
 
 

@@ -17,10 +17,10 @@ from PySide6.QtCore import (
     QTime,
     QTranslator,
 )
+from PySide6.QtGui import QGuiApplication
 
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, english_fact
-from helix_desktop.words.direction import isolate
 from helix_desktop.words.numbers import format_size
 
 text = TextContext("Start")
@@ -31,11 +31,8 @@ class QtLanguage:
 
     def __init__(self, code: str, translator: QTranslator) -> None:
         self.code = code
-        self.isolates_facts = False
-        """Whether facts keep their order in a sentence by unseen signs, which a terminal would copy."""
         self._translator = translator
         self._locale = QLocale(code)
-        self.is_right_to_left = self._locale.textDirection() == Qt.LayoutDirection.RightToLeft
         self._collator = QCollator(self._locale)
         self._day_format = _without_year(self._locale.dateFormat(QLocale.FormatType.ShortFormat))
 
@@ -51,8 +48,7 @@ class QtLanguage:
             return self._locale.createSeparatedList(list(fact))
         if isinstance(fact, ByteSize):
             return format_size(fact)
-        words = english_fact(fact)
-        return isolate(words) if self.isolates_facts else words
+        return english_fact(fact)
 
     def show_decimal(self, number: float, digits: int) -> str:
         return self._locale.toString(float(number), "f", digits)  # a whole one is an int to Python
@@ -96,8 +92,11 @@ def load_language(catalog: Path) -> QtLanguage:
 
 
 def translate_qt(app: QCoreApplication, language: QtLanguage) -> None:
-    """Show a language in windows: in Qt's own dialogs too, if Qt has it."""
-    language.isolates_facts = language.is_right_to_left
+    """Show a language in windows: in Qt's own dialogs too, if Qt has it.
+
+    The window reads from left to right in every language; Qt would mirror it in Arabic or Hebrew.
+    """
+    QGuiApplication.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
     translator = QTranslator(app)
     if translator.load(
         QLocale(language.code), "qtbase", "_", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)

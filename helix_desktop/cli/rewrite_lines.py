@@ -55,7 +55,7 @@ from helix_desktop.words.context_changes import (
     undo_of_one_text,
     undo_text,
 )
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.summaries import (
     checkpoint_state,

@@ -30,7 +30,7 @@ from helix_desktop.domain.text_format import ellipsize, one_line
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.typed_text import program_texts, typed_text
 from helix_desktop.words.call_targets import given_text, output_title
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.numbers import (
     format_integer,

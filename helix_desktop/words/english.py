@@ -16,7 +16,6 @@ class English:
     """Shows texts as they are in the code."""
 
     code = "en"
-    is_right_to_left = False
 
     def find(self, text: TranslatableText) -> str:
         return text.singular if text.singular and text.number == 1 else text.source

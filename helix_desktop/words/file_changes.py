@@ -20,7 +20,6 @@ from helix_desktop.domain.files.content import ChangedFile
 from helix_desktop.domain.tools import ANY, AutoRunChange, PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
-from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.translation import Translator, translate
 
@@ -90,7 +89,7 @@ def uncovered_text(files: int) -> str:
 
 def line_counts_texts(added: int, removed: int) -> tuple[str, str]:
     """Return the lines added and removed as `+12` and `-4`, with a true minus sign."""
-    return with_sign("+", format_integer(added)), with_sign("\N{MINUS SIGN}", format_integer(removed))
+    return f"+{format_integer(added)}", f"\N{MINUS SIGN}{format_integer(removed)}"
 
 
 def changed_lines_text(added: int, removed: int, binary: int, files: int) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from helix_desktop.words.direction import with_sign
 from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Numbers")
@@ -26,7 +25,7 @@ def format_tokens(tokens: int, *, in_column: bool = False) -> str:
     `in_column` keeps the decimal of `5.0k`, so that those of a column stand below each other.
     """
     if tokens < 0:
-        return with_sign("\N{MINUS SIGN}", format_tokens(-tokens, in_column=in_column))
+        return "\N{MINUS SIGN}" + format_tokens(-tokens, in_column=in_column)
     if tokens < _THOUSAND:
         return str(tokens)
     if tokens < 99_950:  # noqa: PLR2004 - from here one decimal would read 100.0k
@@ -56,7 +55,7 @@ def format_token_count(tokens: int) -> str:
 def format_token_difference(tokens: int, *, in_column: bool = False) -> str:
     """Return a difference in tokens, with its sign: `+312`."""
     number = format_tokens(tokens, in_column=in_column)
-    return with_sign("+", number) if tokens > 0 else number
+    return f"+{number}" if tokens > 0 else number
 
 
 def format_token_change(before: int, after: int) -> str:

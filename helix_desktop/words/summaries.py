@@ -20,7 +20,7 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.text_format import ellipsize, plain_line
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import recorded_writer
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_moment

@@ -28,9 +28,6 @@ class Language(Protocol):
         """Return the language's code, such as `en` or `zh_CN`."""
         ...
 
-    @property
-    def is_right_to_left(self) -> bool: ...
-
     def find(self, text: TranslatableText) -> str:
         """Return the template of a text in the form for its count; the English one if none is there."""
         ...

@@ -1,4 +1,4 @@
-"""Languages that nobody speaks: they show what never reached the catalog, does not fit, or is not mirrored.
+"""Languages that nobody speaks: they show what never reached the catalog or does not fit.
 
 Each leaves placeholders as they are, because facts are not translated, and changes every letter around them.
 """
@@ -12,8 +12,9 @@ from collections.abc import Callable, Mapping
 from texts.extract import Entry
 from texts.ts_file import Translation
 
-LONG, CHINESE, RIGHT_TO_LEFT = "en_XA", "zh_XB", "he_XC"
-"""Their codes: the longest of European languages, one without spaces, and one from right to left."""
+LONG = "en_XA"
+CHINESE = "zh_XB"
+"""Their codes: the longest of European languages, and one without spaces."""
 
 _KEEP = re.compile(r"(\{[^{}]*\}|%n|&(?=\w)|\{\{|\}\})")
 _PLAIN = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -28,7 +29,6 @@ _ENDINGS = {
     ":": "\N{FULLWIDTH COLON}",
     "?": "\N{FULLWIDTH QUESTION MARK}",
 }
-_HEBREW = str.maketrans(_PLAIN + "→", "אבגדהוזחטיכלמנסעפצקרשתךםןף" * 2 + "←")  # as translators turn arrows
 _CHINESE_SHARE = 0.6  # of the English characters: what Chinese needs, and its glyphs are about twice as wide
 
 
@@ -44,15 +44,9 @@ def pseudo_chinese(entry: Entry) -> Translation:
     return Translation((_replace(text, _chinese),))
 
 
-def pseudo_right_to_left(entry: Entry) -> Translation:
-    """Return a text in Hebrew letters without meaning, one for each letter."""
-    return Translation(tuple(_replace(text, lambda part: part.translate(_HEBREW)) for text in _texts(entry)))
-
-
 LANGUAGES: Mapping[str, Callable[[Entry], Translation]] = {
     LONG: pseudo_long,
     CHINESE: pseudo_chinese,
-    RIGHT_TO_LEFT: pseudo_right_to_left,
 }
 """What each of them makes of a text."""
 

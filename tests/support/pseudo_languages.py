@@ -59,9 +59,7 @@ class _PseudoTranslator(QTranslator):
 @contextmanager
 def pseudo_language(code: str) -> Iterator[None]:
     """Show every text in a pseudo-language for a while, as windows do."""
-    language = QtLanguage(code, _PseudoTranslator(code))
-    language.isolates_facts = language.is_right_to_left
-    use_language(language)
+    use_language(QtLanguage(code, _PseudoTranslator(code)))
     try:
         yield
     finally:

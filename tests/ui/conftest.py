@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 import pytest_asyncio
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
@@ -64,13 +63,6 @@ def _light() -> Iterator[None]:
     """Let no test begin in the theme of another one."""
     yield
     use_theme(LIGHT)
-
-
-@pytest.fixture
-def right_to_left(qapp: QGuiApplication) -> Iterator[None]:
-    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-    yield
-    qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 
 
 class TestScope(TaskScope):

@@ -34,8 +34,8 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.words.call_targets import call_title, call_verb
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_lines_text, line_counts_texts, revert_name
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.times import format_relative_time
 from helix_desktop.words.translation import Translator, translate
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, QPoint, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QMimeData, QPoint, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
@@ -59,15 +59,15 @@ from helix_desktop.ui.design.drops import mentions_data, run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, mark_pane_stop, paint_row_focus
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
-from helix_desktop.ui.design.mirror import draw_chevron, mirrored_x
+from helix_desktop.ui.design.style.icons import draw_chevron
 from helix_desktop.ui.design.style.theme import set_style_sheet
 from helix_desktop.ui.kit.boxes import Box, Column, Frame, Icon, Row, Text, paint_box
 from helix_desktop.ui.kit.boxes import Pill as BoxPill
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import CopyText, Intent, ShowEvent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import plan_status_text
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Changes")
@@ -263,7 +263,9 @@ class ChangeListView(ChoiceList[Entry]):
             paint_row_focus(painter, box.adjusted(0, 0, 0, -1), theme.accent, is_keyboard=is_keyboard)
         if isinstance(row, ChangeGroup) and self._can_unfold(row):
             top = box.center().y() - _CHEVRON / 2
-            draw_chevron(painter, box.x() + 9, top, theme.faint, _CHEVRON, is_open=self._is_unfolded(row))
+            draw_chevron(
+                painter, QPointF(box.x() + 9, top), theme.faint, _CHEVRON, is_open=self._is_unfolded(row)
+            )
         paint_box(painter, box.adjusted(FOLD_PX, 0, -_EDGE, 0), theme, self._content(row))
 
     def _content(self, row: Entry) -> Box:
@@ -325,7 +327,7 @@ class ChangeListView(ChoiceList[Entry]):
         if (
             event.button() == Qt.MouseButton.LeftButton
             and isinstance(entry, ChangeGroup)
-            and mirrored_x(self.viewport(), event.position().x()) < FOLD_PX
+            and event.position().x() < FOLD_PX
         ):
             self._set_unfolded(entry, not self._is_unfolded(entry))
 

@@ -33,7 +33,6 @@ from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.labels import breakable, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, LayoutItem, column
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
@@ -55,7 +54,7 @@ from helix_desktop.ui.kit.boxes import (
 )
 from helix_desktop.ui.kit.forms import Choice, CustomField, Draft, Field, Form, Line, Toggle
 from helix_desktop.ui.kit.wrapped_text import Words
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
@@ -193,7 +192,7 @@ class FormCard(Themed, QWidget):
         text = label(escape_invisible(question.text), "body", wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = column(self._title, self._asker, gap=2)
-        set_margins(head, scaled(_ICON) + 9, 0, 0, 0)
+        head.setContentsMargins(scaled(_ICON) + 9, 0, 0, 0)
         self._url = question.url
         self._fields = {f"field:{number}": field for number, field in enumerate(question.fields)}
         self._values = Draft({name: _first_value(field) for name, field in self._fields.items()})

@@ -8,7 +8,6 @@ from functools import cache
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPalette
 
-from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.boxes import Icon, Pen, color_of
 
@@ -116,7 +115,6 @@ def draw_thumbnail(image: QImage | None, color: str, pen: Pen, place: QRectF) ->
     outline = QPainterPath()
     outline.addRoundedRect(picture, _THUMBNAIL_RADIUS, _THUMBNAIL_RADIUS)
     pen.qt.save()
-    turn_back(pen.qt, place)
     pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
     pen.qt.setClipPath(outline, Qt.ClipOperation.IntersectClip)
     pen.qt.drawImage(picture, image)

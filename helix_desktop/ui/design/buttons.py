@@ -34,7 +34,6 @@ from PySide6.QtWidgets import (
 from helix_desktop.ui.design.accessibility import TabInterface, announce
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import LayoutItem, column, row
-from helix_desktop.ui.design.mirror import draw_text, mirror, set_margins
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
@@ -48,16 +47,11 @@ _GAP = 4  # pixels
 def popup_below(menu: QMenu, anchor: QWidget, place: QRect | None = None) -> None:
     """Open a menu below the widget that asked for it, or a place in it, without a nested event loop."""
     place = anchor.rect() if place is None else place
-    menu.popup(anchor.mapToGlobal(QPoint(_left(menu, place), place.y() + place.height() + _GAP)))
+    menu.popup(anchor.mapToGlobal(QPoint(place.x(), place.y() + place.height() + _GAP)))
 
 
 def popup_above(menu: QMenu, anchor: QWidget) -> None:
-    menu.popup(anchor.mapToGlobal(QPoint(_left(menu, anchor.rect()), -menu.sizeHint().height() - _GAP)))
-
-
-def _left(menu: QMenu, place: QRect) -> int:
-    """Return where a menu begins; Qt opens one at a point to its right in every language."""
-    return place.x() + place.width() - menu.sizeHint().width() if menu.isRightToLeft() else place.x()
+    menu.popup(anchor.mapToGlobal(QPoint(0, -menu.sizeHint().height() - _GAP)))
 
 
 ICON_GAP_PX = 4
@@ -240,7 +234,6 @@ class Switch(Themed, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setOpacity(1.0 if self.isEnabled() else _OFF_OPACITY)
         track = QRectF(2, (self.height() - 18) / 2, 32, 18)
@@ -250,7 +243,7 @@ class Switch(Themed, QAbstractButton):
         self._paint_track(painter, track)
         painter.setPen(QColor(self._theme.text if self.isEnabled() else self._theme.faint))
         room = QRect(SWITCH_TEXT_X, 0, self.width() - SWITCH_TEXT_X, self.height())
-        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap, self.text())
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap, self.text())
 
 
 def copy_text(button: PushButton, text: str) -> None:
@@ -356,7 +349,7 @@ class PageNames(Themed, TabList):
         for heading, pages in groups:
             if heading:
                 title = label(heading, "section")
-                set_margins(title, 12, 10 if self._headings else 0, 0, 2)
+                title.setContentsMargins(12, 10 if self._headings else 0, 0, 2)
                 self._headings.append((title, [page.key for page in pages]))
                 names.addWidget(title)
             for page in pages:

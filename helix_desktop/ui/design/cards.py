@@ -25,9 +25,8 @@ from helix_desktop.ui.design.accessibility import DisclosureInterface
 from helix_desktop.ui.design.buttons import EnterActivates, PushButton
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, show_text
 from helix_desktop.ui.design.layout import column, row
-from helix_desktop.ui.design.mirror import draw_chevron, draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.icons import draw_chevron, pixmap
 from helix_desktop.ui.design.style.theme import TextRole, Theme, Themed
 from helix_desktop.words.translation import Translator
 
@@ -71,7 +70,7 @@ def paint_pill(
     painter.setFont(font)
     painter.setPen(QColor(color))
     at_begin = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
-    draw_text(painter, rect.adjusted(left, 0, 0, 0), at_begin, text)
+    painter.drawText(rect.adjusted(left, 0, 0, 0), at_begin, text)
 
 
 class Pill(EnterActivates, Themed, QAbstractButton):
@@ -115,7 +114,6 @@ class Pill(EnterActivates, Themed, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        mirror(painter, self.rect())
         color, fill, outline = tone_colors(self._theme, self._tone)
         if self._clickable and (self.underMouse() or self.hasFocus()):
             outline = self._theme.accent
@@ -124,7 +122,7 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         paint_pill(painter, body, self.text(), (color, fill, outline), self._font, left)
         if self._icon_name:
             picture = pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF())
-            draw_pixmap(painter, 8 if self.text() else 6, (self.height() - _PILL_ICON) // 2, picture)
+            painter.drawPixmap(QPointF(8 if self.text() else 6, (self.height() - _PILL_ICON) // 2), picture)
 
 
 class Dot(Themed, QWidget):
@@ -264,14 +262,15 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
         color = self._theme.text if self.underMouse() else self._theme.faint
         side = scaled(_CHEVRON_PX)
-        draw_chevron(painter, _CHEVRON_X, (self.height() - side) // 2, color, side, is_open=self.isChecked())
+        draw_chevron(
+            painter, QPointF(_CHEVRON_X, (self.height() - side) // 2), color, side, is_open=self.isChecked()
+        )
         room = self.rect().adjusted(_title_x(), 0, 0, 0)
         painter.setFont(ui_font(13, 600))
         painter.setPen(QColor(str(getattr(self._theme, self._role))))
@@ -283,7 +282,7 @@ class DisclosureHead(EnterActivates, Themed, QAbstractButton):
 
     def _draw_shortened(self, painter: QPainter, room: QRect, text: str) -> None:
         fitting = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(room.width(), 0))
-        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, fitting)
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, fitting)
 
 
 def _title_x() -> int:

@@ -18,12 +18,10 @@ from PySide6.QtWidgets import (
     QTreeWidgetItem,
 )
 
-from helix_desktop.ui.design.mirror import mirrored_x
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed, current_theme
-from helix_desktop.words.direction import isolate
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Controls")
@@ -67,8 +65,7 @@ class ComboBox(Themed, QComboBox):
     def initStyleOption(self, option: QStyleOptionComboBox) -> None:
         """Elide a choice that is longer than the box: the style cuts it in the middle of a letter."""
         super().initStyleOption(option)
-        words = self.fit(option.currentText, self._room(option))
-        option.currentText = isolate(words) if self.isRightToLeft() else words
+        option.currentText = self.fit(option.currentText, self._room(option))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -97,7 +94,8 @@ class ComboBox(Themed, QComboBox):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         color = self._theme.muted if self.isEnabled() else self._theme.faint
         painter.setPen(QPen(QColor(color), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
-        x, y = mirrored_x(self, self.width() - 17.0), self.height() / 2 - 1.5
+        x = self.width() - 17.0
+        y = self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
 
 

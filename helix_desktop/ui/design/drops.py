@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QWidget
 
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.ui.design.cards import paint_pill, tone_colors
-from helix_desktop.ui.design.mirror import draw_text
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import Theme, Themed
 
@@ -160,4 +159,4 @@ class DropHint(Themed, QWidget):
         painter.setFont(ui_font(_TEXT_PX, 600))
         room = frame.adjusted(_PAD_PX, 4, -_PAD_PX, -4)
         flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
-        draw_text(painter, room, flags, self.words)
+        painter.drawText(room, flags, self.words)

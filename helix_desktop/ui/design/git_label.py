@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
 from helix_desktop.ui.design.buttons import EnterActivates
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Git")
@@ -79,17 +78,16 @@ class GitLabel(EnterActivates, Themed, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        mirror(painter, self.rect())
         color = self._theme.text if self.underMouse() else self._theme.muted
         if self.hasFocus():
             painter.setPen(QPen(QColor(self._theme.accent), 2))
             painter.drawLine(0, self.height() - 1, self.width(), self.height() - 1)
         side = scaled(_ICON_PX)
         picture = pixmap("git-branch", color, side, self.devicePixelRatioF())
-        draw_pixmap(painter, 0, (self.height() - side) // 2, picture)
+        painter.drawPixmap(QPointF(0, (self.height() - side) // 2), picture)
         left = side + _GAP_PX
         room = QRectF(left, 0, self.width() - left, self.height())
         painter.setFont(self._font)
         painter.setPen(QColor(color))
         line = fit_git_text(self._text, QFontMetricsF(self._font), room.width())
-        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, line)
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, line)

@@ -23,12 +23,12 @@ from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QSizePolicy, QWid
 
 from helix_desktop.domain.text_format import title_number
 from helix_desktop.ui.design.key_names import native_key
-from helix_desktop.ui.design.mirror import draw_text, is_right_to_left, mirror, text_direction
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import TextRole, Themed, is_motion_reduced, set_style_sheet
+from helix_desktop.ui.design.text_direction import text_direction
 from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
@@ -40,8 +40,6 @@ _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 def label(text: str, role: str = "", *, wrap: bool = False, name: str = "") -> QLabel:
     result = WrappedLabel(text) if wrap else QLabel(text)
     result.setObjectName(name)
-    if not wrap:
-        _align_with_window(result)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
     return result
@@ -51,13 +49,6 @@ def show_text(part: QLabel | QAbstractButton, text: str) -> None:
     """Show a text in a label or button, which is hidden while it has none."""
     part.setText(text)
     part.setVisible(bool(text))
-
-
-def _align_with_window(words: QLabel) -> None:
-    """Begin lines where those of the window do; Qt's own labels begin them where their first letter says."""
-    if is_right_to_left():
-        side = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute
-        words.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
 
 
 def align_as_code(words: QLabel) -> None:
@@ -82,7 +73,6 @@ class WrappedLabel(QLabel):
         super().__init__()
         self._full_text = ""
         self.setWordWrap(True)
-        _align_with_window(self)
         self.setText(text)
 
     def text(self) -> str:
@@ -149,7 +139,6 @@ class ElidedLabel(QLabel):
 
     def __init__(self, text: str = "", role: str = "") -> None:
         super().__init__()
-        _align_with_window(self)
         self._full_text = ""
         self._fallbacks: tuple[str, ...] = ()
         self.setTextFormat(Qt.TextFormat.PlainText)
@@ -256,13 +245,12 @@ class TextLine(Themed, QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        mirror(painter, self.rect())
         painter.setFont(self._font)
         painter.setPen(QColor(getattr(self._theme, self._role)))
         elided = self._metrics.elidedText(self.text, self.elide, self.width())
         if elided != self.text and self.width() < scaled(_FEW_LETTERS_PX):
             return
-        draw_text(painter, QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
 
     def _update_tooltip(self) -> None:
         fits = self._metrics.horizontalAdvance(self.text) <= self.width() + 1

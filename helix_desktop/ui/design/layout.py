@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.focus import FocusRing
-from helix_desktop.ui.design.mirror import mirrored_rect, set_margins
 
 T = TypeVar("T")
 DIALOG_MARGINS = (22, 20, 22, 16)
@@ -38,7 +37,7 @@ def _fill(
     gap: int,
     stretch: int | None,
 ) -> None:
-    set_margins(layout, *margins)
+    layout.setContentsMargins(*margins)
     layout.setSpacing(gap)
     for part in items:
         if part is None:
@@ -153,7 +152,7 @@ def line() -> QFrame:
 FLOW_GAP = 6  # pixels between two parts of a row, and between rows
 SIZE_CHANGES = frozenset({
     QEvent.Type.LayoutRequest, QEvent.Type.Show, QEvent.Type.Hide, QEvent.Type.StyleChange,
-    QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange, QEvent.Type.LayoutDirectionChange,
+    QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange,
     QEvent.Type.PolishRequest, QEvent.Type.ChildAdded, QEvent.Type.ChildRemoved,
 })  # fmt: skip
 """After these, what is in a widget may need another size and place than before."""
@@ -209,7 +208,7 @@ def _place_row(line: _Row, room: QRect, right_from: int) -> None:
         if is_left and number >= right_from:
             x, is_left = x + max(0, missing), False
         place = QRect(QPoint(x, room.y() + (room.height() - size.height()) // 2), size)
-        part.setGeometry(mirrored_rect(part, room, place))
+        part.setGeometry(place)
         x += size.width() + FLOW_GAP
 
 
@@ -330,7 +329,7 @@ class ResponsiveRow(_Arranged):
 
     def _place(self) -> None:
         for part, box in zip((self._text, self._others), self._boxes(self.width()), strict=True):
-            part.setGeometry(mirrored_rect(self, self.rect(), box))
+            part.setGeometry(box)
 
     def _boxes(self, width: int) -> tuple[QRect, QRect]:
         return self._once(width, lambda: self._compute_boxes(width))

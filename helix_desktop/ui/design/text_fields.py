@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
 
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed, WidgetMixin
-from helix_desktop.words.direction import first_direction
+from helix_desktop.ui.design.text_direction import text_direction
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Controls")
@@ -87,9 +87,11 @@ class TextArea(ComposingField, QPlainTextEdit):
 
     def _align(self) -> None:
         block = self.document().firstBlock()
-        while not (direction := first_direction(block.text())) and block.next().isValid():
+        direction = text_direction(block.text())
+        while direction == Qt.LayoutDirection.LayoutDirectionAuto and block.next().isValid():
             block = block.next()
-        is_from_right = direction == "right_to_left" if direction else self.isRightToLeft()
+            direction = text_direction(block.text())
+        is_from_right = direction == Qt.LayoutDirection.RightToLeft
         side = Qt.AlignmentFlag.AlignRight if is_from_right else Qt.AlignmentFlag.AlignLeft
         option = self.document().defaultTextOption()
         if option.alignment() != side:

@@ -28,7 +28,6 @@ from helix_desktop.ui.design.choice_fields import ComboBox, Index
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ListScrollArea, PageArea, clear_layout, column, pane, row
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import TextRole, Themed, current_theme, restyle
@@ -242,7 +241,7 @@ class Comparison(QFrame):
         self._items = column(gap=6, margins=(0, 0, 6, 0))
         self.area = ListScrollArea(self._items, tr("Differences"))
         head = column(label(tr("Compare with"), "muted"), self.other_box, self.no_difference, gap=6)
-        set_margins(head, 6, 0, 6, 0)
+        head.setContentsMargins(6, 0, 6, 0)
         self.setLayout(column(head, self.area, margins=(12, 18, 6, 10), gap=6, stretch=1))
         self.buttons: list[PushButton] = []  # that put something back
         self._shown: tuple[Sequence[ComparedSection], bool] | None = None

@@ -308,7 +308,6 @@ class _Page(QTextBrowser):
         self._go_back, self._go_forward = go_back, go_forward
         self.setOpenLinks(False)
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.document().setDocumentMargin(_MARGIN_PX)

@@ -16,7 +16,6 @@ from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.key_names import pressed_key
-from helix_desktop.ui.design.mirror import mirrored_rect
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.inspector.inspector_state import (
     SEGMENT_LOOKS,
@@ -365,7 +364,7 @@ class RequestList(ChoiceList[WindowRow]):
             end = _OUT_PX + _GAP_PX + Row(self._end(index.row()), _GAP_PX).width()
             x = rect.right() - round(end) - edge - _AROUND
             place = QRect(x, rect.center().y() - edge // 2, edge, edge)
-            self.button.setGeometry(mirrored_rect(self, rect, place))
+            self.button.setGeometry(place)
             self.button.raise_()
         covered = index.row() if is_shown else -1
         if covered != self._covered:

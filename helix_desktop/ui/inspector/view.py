@@ -21,7 +21,15 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QAccessibleWidget, QFrame, QScrollArea, QStackedLayout, QToolTip, QWidget
+from PySide6.QtWidgets import (
+    QAccessibleWidget,
+    QBoxLayout,
+    QFrame,
+    QScrollArea,
+    QStackedLayout,
+    QToolTip,
+    QWidget,
+)
 
 from helix_desktop.context.rewrites.anchors import SWEEP_TITLE
 from helix_desktop.context.window.used_tokens import UsageGauge
@@ -40,7 +48,6 @@ from helix_desktop.ui.design.layout import (
     pane,
     row,
 )
-from helix_desktop.ui.design.mirror import mirrored_x, set_margins
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
@@ -148,7 +155,7 @@ class ContextBar(Themed, QWidget):
         )
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        tip = self.tooltip_at(mirrored_x(self, event.position().x()))
+        tip = self.tooltip_at(event.position().x())
         if tip:
             QToolTip.showText(event.globalPosition().toPoint(), tip, self)
 
@@ -541,7 +548,7 @@ class Inspector(Themed, QWidget):
         self._page = page
         # The scroll bar takes the right margin's place, so that nothing moves.
         bar = self._scroll.verticalScrollBar()
-        bar.rangeChanged.connect(lambda _, end: set_margins(body, *(_MARGINS if end == 0 else _BAR_MARGINS)))
+        bar.rangeChanged.connect(lambda _, end: _set_margins(body, is_scrolling=end > 0))
         head = column(TextLine(tr("Context"), 15, 600), self._past_card(), margins=_HEAD_MARGINS, gap=12)
         details = row(self.details, margins=_DETAILS_MARGINS)
         return pane(column(head, self._scroll, line(), details, self._inside, gap=0, stretch=1))
@@ -610,3 +617,8 @@ class Inspector(Themed, QWidget):
         if current.isValid() and self.requests.hasFocus() and not is_by_mouse:
             center = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(center.x(), center.y(), 0, 60)
+
+
+def _set_margins(body: QBoxLayout, *, is_scrolling: bool) -> None:
+    margins = _BAR_MARGINS if is_scrolling else _MARGINS
+    body.setContentsMargins(*margins)

@@ -1,7 +1,6 @@
 """Rows of lists from boxes: a tree of them is measured, placed, painted, hit by the mouse, and read aloud.
 
-All sizes are pixels at 100 % text size; places are pixels on screen, from where lines begin: a painter that
-`mirror` has turned shows them from right to left, with words and pictures as they are.
+All sizes are pixels at 100 % text size; places are pixels on screen.
 """
 
 from __future__ import annotations
@@ -16,10 +15,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.ui.design.cards import PILL_DOT_ROOM, Tone, paint_pill, tone_colors
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror, text_direction, turn_back
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.text_direction import text_direction
 
 
 class HitArea(NamedTuple):
@@ -65,9 +64,8 @@ class Pen(NamedTuple):
 
     @classmethod
     def of_widget(cls, widget: QWidget, theme: Theme) -> Pen:
-        """Return one that paints a widget, mirrored where its window is."""
+        """Return one that paints a widget."""
         painter = QPainter(widget)
-        mirror(painter, widget.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         return cls(painter, theme, PaintState(QRectF()))
 
@@ -245,7 +243,7 @@ class Text(TextBox):
             self._paint_marks(pen)
         pen.qt.setFont(self.face()[0])
         pen.qt.setPen(pen.color(self.color))
-        draw_text(pen.qt, self.rect, Qt.AlignmentFlag.AlignVCenter, self._shown)
+        pen.qt.drawText(self.rect, Qt.AlignmentFlag.AlignVCenter, self._shown)
 
     def _paint_marks(self, pen: Pen) -> None:
         """Paint behind the words what was searched for; where their beginning is lost, behind their end."""
@@ -283,10 +281,9 @@ class Icon(Box):
         picture = pixmap(self.name, getattr(pen.theme, self.color), side, ratio)
         center = self.rect.center()
         if not self.turns:
-            draw_pixmap(pen.qt, round(center.x() - side / 2), round(center.y() - side / 2), picture)
+            pen.qt.drawPixmap(QPointF(round(center.x() - side / 2), round(center.y() - side / 2)), picture)
             return
         pen.qt.save()
-        turn_back(pen.qt, self.rect)
         pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         pen.qt.translate(center)
         pen.qt.rotate(pen.state.tick * 30.0)
@@ -352,7 +349,7 @@ class Pill(Box):
         if self.icon:
             picture = pixmap(self.icon, colors[0], _PILL_ICON_PX, pen.qt.device().devicePixelRatio())
             top = round(self.rect.center().y() - _PILL_ICON_PX / 2)
-            draw_pixmap(pen.qt, self.rect.x() + (8 if self.words else 6), top, picture)
+            pen.qt.drawPixmap(QPointF(self.rect.x() + (8 if self.words else 6), top), picture)
 
     @property
     def accessible_text(self) -> str:

@@ -33,7 +33,6 @@ from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import WrappedLabel, label
 from helix_desktop.ui.design.layout import card, column, pane, row
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.style.theme import restyle
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.words.translation import error_text, translate
@@ -434,7 +433,7 @@ class FieldRow(QWidget):
         control.setAccessibleDescription(self._description or note)
         self._body = column(self._line(control, trailing), gap=3)
         if isinstance(control, Switch) and not is_labeled:
-            set_margins(self._below, SWITCH_TEXT_X, 0, 0, 0)
+            self._below.setContentsMargins(SWITCH_TEXT_X, 0, 0, 0)
         if own is None:
             self._body.addWidget(self._below)
         across = row(self._words, self._body, margins=(indent_px, 0, 0, 0), gap=6, top=[self._words])

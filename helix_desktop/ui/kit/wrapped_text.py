@@ -12,10 +12,9 @@ from PySide6.QtGui import QFont, QTextCharFormat, QTextLayout, QTextOption
 
 from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.highlight import format_range
-from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.text_direction import text_direction
 from helix_desktop.ui.kit.boxes import MEASURED, Box, Pen, RowText, TextBox
-from helix_desktop.words.direction import first_direction
 
 CODE_PAD_PX = 3
 """Of the background of code, at both sides."""
@@ -120,14 +119,14 @@ class Words(TextBox):
         for box, place in zip(self.tail, self._tail_places, strict=True):
             chip = QRectF(place, place)
             chip.setSize(QRectF(0, 0, box.width(), box.height(box.width())).size())
-            if self.runs_against:  # what follows the words does so in their direction
+            if self.runs_from_right:  # what follows the words does so in their direction
                 chip.moveLeft(rect.width() - chip.right())
             box.place(chip.translated(rect.topLeft()))
 
     @property
-    def runs_against(self) -> bool:
-        """Return True if the words run from left to right in a window that does not, or the other way."""
-        return (first_direction(self.words) == "right_to_left") != is_right_to_left()
+    def runs_from_right(self) -> bool:
+        """Return True if the words run from right to left."""
+        return text_direction(self.words) == Qt.LayoutDirection.RightToLeft
 
     def _prepare(self) -> QTextLayout:
         words, styles, spans = self.words, list[StyledPart](), list[tuple[int, int]]()
@@ -145,8 +144,6 @@ class Words(TextBox):
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         if self.is_code:
             option.setTextDirection(Qt.LayoutDirection.LeftToRight)
-        elif is_right_to_left() and not self.is_marked_up:  # beside what stands before it
-            option.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignAbsolute)
         layout = QTextLayout(words.replace("\n", "\u2028"), self.face()[0])
         layout.setTextOption(option)
         layout.setCacheEnabled(True)
@@ -184,7 +181,6 @@ class Words(TextBox):
         if layout is None:
             return
         pen.qt.save()
-        turn_back(pen.qt, self.rect)
         self._paint_code_grounds(pen, layout)
         marks = []
         for mark in pen.state.marks.get(self.number, ()):
@@ -240,7 +236,7 @@ class Words(TextBox):
         layout = self._layout
         if layout is None:
             return 0
-        here = visual_rect(QRectF(x - self.rect.x(), y - self.rect.y(), 0, 0), self.rect.width())
+        here = QPointF(x, y) - self.rect.topLeft()
         lines = [layout.lineAt(number) for number in range(layout.lineCount())]
         line = next((line for line in lines if line.y() + line.height() > here.y()), lines[-1])
         return int(line.xToCursor(here.x()))

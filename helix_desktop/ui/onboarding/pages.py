@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from functools import partial
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QLineEdit, QScrollArea, QWidget
 
@@ -16,7 +16,6 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, key_label, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, LazyPage, card, clear_layout, column, pane, row
-from helix_desktop.ui.design.mirror import draw_pixmap
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.kit import intents
@@ -160,7 +159,7 @@ class IconTile(Themed, QWidget):
         pen.box(QRectF(self.rect()), self._ground, "", edge * 0.27)
         color = str(getattr(self._theme, self._color))
         image = pixmap(self._icon_name, color, edge // 2, self.devicePixelRatioF())
-        draw_pixmap(pen.qt, edge // 4, edge // 4, image)
+        pen.qt.drawPixmap(QPointF(edge // 4, edge // 4), image)
         pen.qt.end()
 
 

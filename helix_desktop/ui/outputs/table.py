@@ -47,7 +47,6 @@ from helix_desktop.ui.design.cards import PILL_DOT_ROOM, paint_pill, tone_colors
 from helix_desktop.ui.design.drops import entries_data, run_drag
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS, paint_row_focus
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text, mirror
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, current_theme, set_style_sheet
@@ -325,7 +324,6 @@ class CellPainter:
     def __init__(self, model: CacheTableModel, clock: ClockMs) -> None:
         self._model, self._clock = model, clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
-        self.is_mirrored = False
         self.apply_theme()
 
     def apply_theme(self) -> None:
@@ -370,7 +368,7 @@ class CellPainter:
             place = QRect(int(box.right()) + 4, rect.center().y() - _ICON // 2, _ICON, _ICON)
             if row.pinned:  # the state's tooltip says so
                 picture = pixmap("pin", self._pin_color, _ICON, painter.device().devicePixelRatioF())
-                draw_pixmap(painter, place.x(), place.y(), picture)
+                painter.drawPixmap(place.topLeft(), picture)
             return
         if outdated := _outdated(row, column):
             box = self._pill_box(rect, outdated)
@@ -383,7 +381,8 @@ class CellPainter:
                 picture = pixmap(
                     "file-pen", self._warn_colors[0], _ICON, painter.device().devicePixelRatioF()
                 )
-                draw_pixmap(painter, rect.right() - PAD - _ICON, rect.center().y() - _ICON // 2, picture)
+                corner = QPoint(rect.right() - PAD - _ICON, rect.center().y() - _ICON // 2)
+                painter.drawPixmap(corner, picture)
                 left = rect.adjusted(0, 0, -_ICON - PAD // 2, 0)
             rect = left
         self._text(painter, rect, text, column.style)
@@ -399,10 +398,7 @@ class CellPainter:
         painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
         flags, words = _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
-        if self.is_mirrored:
-            draw_text(painter, inner, flags, words)
-        else:
-            painter.drawText(inner, flags, words)
+        painter.drawText(inner, flags, words)
 
     def _elide(self, text: str, style: CellStyle, width: int) -> str:
         fitted = self._elided.get((text, style, width))
@@ -614,13 +610,12 @@ class CacheTable(Themed, QTableView):
         self._cells.apply_theme()
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
-        begin = "right" if self.isRightToLeft() else "left"
         set_style_sheet(
             self,
             f"QTableView {{ background: {theme.canvas}; border: 0; }} QHeaderView::section {{ background:"
             f" {theme.canvas}; color: {theme.faint}; border: 0; border-bottom: 1px solid {theme.border};"
             f" padding: 0 {PAD}px; font-size: {scaled(12)}px; font-weight: 500; }}"
-            f" QHeaderView::section:first {{ padding-{begin}: {EDGE}px; }}",
+            f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}",
         )
         self.columns.fit()
         self.viewport().update()
@@ -641,7 +636,6 @@ class CacheTable(Themed, QTableView):
             for at, column in enumerate(COLUMNS)
             if not self.isColumnHidden(at)
         ]
-        self._cells.is_mirrored = self.isRightToLeft()
         height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
         row = self.rowAt(dirty.top())
         while 0 <= row < self._model.rowCount():
@@ -657,18 +651,11 @@ class CacheTable(Themed, QTableView):
                 painter.fillRect(0, top + height - 1, width, 1, line)
             for column, place in cells:
                 rect = QRect(place.x(), top, place.width(), height)
-                if not rect.intersects(dirty):
-                    continue
-                if self._cells.is_mirrored:
-                    painter.save()
-                    mirror(painter, rect)
-                self._cells.paint(painter, rect, row, column)
-                if self._cells.is_mirrored:
-                    painter.restore()
+                if rect.intersects(dirty):
+                    self._cells.paint(painter, rect, row, column)
             row += 1
         if self.hasFocus() and current >= 0:
             ring = QRectF(0, self.rowViewportPosition(current), width, height - 1)
-            mirror(painter, ring)
             is_keyboard = self.window().testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
             paint_row_focus(painter, ring, self._theme.accent, is_keyboard=is_keyboard)
 

@@ -10,7 +10,6 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from helix_desktop.ui.design.choice_fields import Index
-from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.boxes import PaintState, Pen
@@ -51,7 +50,7 @@ class ChoiceList(Themed, QListView, Generic[R]):
         raise NotImplementedError
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
-        """Paint a row, mirrored where texts run from right to left."""
+        """Paint a row in its box."""
         raise NotImplementedError
 
     def apply_theme(self) -> None:
@@ -130,6 +129,5 @@ class RowDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         box = QRectF(option.rect)
-        mirror(painter, box)
         self._view.paint_row(painter, box, index.row(), option.state)
         painter.restore()

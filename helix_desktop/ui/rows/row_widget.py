@@ -8,7 +8,6 @@ from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleInterface, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QApplication, QWidget
 
-from helix_desktop.ui.design.mirror import keep_left_to_right, mirror, visual_rect
 from helix_desktop.ui.kit.boxes import PaintState
 from helix_desktop.ui.rows.item import ListItem, PlacedRow
 
@@ -136,8 +135,7 @@ class RowWidget(QWidget):
             self._buttons[name].setAccessibleName(area.label)
             self._buttons[name].setCheckable(area.is_checked is not None)
             self._buttons[name].setChecked(bool(area.is_checked))
-            place = visual_rect(area.rect, self.item.width) if self.item is not None else area.rect
-            self._buttons[name].setGeometry(place.translated(_BLEED, 0).toRect())
+            self._buttons[name].setGeometry(area.rect.translated(_BLEED, 0).toRect())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self.item is None:
@@ -145,12 +143,9 @@ class RowWidget(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(_BLEED, 0)
-        if self.isRightToLeft():
-            mirror(painter, QRectF(0, 0, self.item.width, self.item.height))
-        else:
-            keep_left_to_right(painter)
+        painter.setLayoutDirection(Qt.LayoutDirection.LayoutDirectionAuto)
         paint = self._pool.paint_state(self.index, self.item)
-        paint.clip = visual_rect(event.rect().translated(-_BLEED, 0).toRectF(), self.item.width)
+        paint.clip = event.rect().translated(-_BLEED, 0).toRectF()
         paint.focused = self.focused_area if self.has_keyboard() else ""
         try:
             self.item.paint(painter, paint)

@@ -7,10 +7,9 @@ from array import array
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple, Protocol
 
-from PySide6.QtCore import QObject, QPointF, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, Qt, QTimer, Signal
 from PySide6.QtWidgets import QScrollBar
 
-from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import is_motion_reduced
 from helix_desktop.ui.kit.boxes import HitArea
@@ -434,7 +433,7 @@ class ListViewport(QObject):
         """Return where a place of a row in sight stands in the viewport."""
         placed = self.placed_row(index)
         top = (placed.y if placed is not None else 0.0) + self.source.gap(index)
-        return visual_rect(area.rect, self.column_width).translated(self.left, top).toRect()
+        return area.rect.translated(self.left, top).toRect()
 
     def hit_test(self, point: QPointF) -> HitResult | None:
         """Return the row at, or nearest to, a point of the viewport; None when there are no rows."""
@@ -447,8 +446,7 @@ class ListViewport(QObject):
             placed = row
         item = self.item(placed.row_index)
         top = placed.y + self.source.gap(placed.row_index)
-        here = visual_rect(QRectF(point.x() - self.left, point.y() - top, 0, 0), item.width)
-        return HitResult(placed.row_index, item, here.x(), here.y())
+        return HitResult(placed.row_index, item, point.x() - self.left, point.y() - top)
 
     def _layout(self) -> None:
         deadline = time.perf_counter() + self.slice_s

@@ -27,7 +27,7 @@ from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import scrolling_page
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.translation import Translator, current_language, error_text, translate
 

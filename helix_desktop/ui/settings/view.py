@@ -42,7 +42,7 @@ from helix_desktop.ui.settings.page_layout import FilledPage, scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: General")

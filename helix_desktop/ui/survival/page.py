@@ -60,7 +60,6 @@ from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.labels import SelectableText, label
 from helix_desktop.ui.design.layout import FlowBox, VerticalScrollArea, column, pane, row
-from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import Plot, axis_width, paint_axis, paint_curve
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
@@ -69,7 +68,7 @@ from helix_desktop.ui.design.viewer.picture import png_bytes
 from helix_desktop.ui.kit.intents import ClosePage, FocusComposer, perform
 from helix_desktop.ui.kit.notices import Notice, show_folder
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.direction import dotted, isolate
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_integer, format_tokens, format_usd, format_whole_percent
 from helix_desktop.words.policies import policy_name
 from helix_desktop.words.state_words import STATE_WORDS
@@ -147,7 +146,6 @@ class SurvivalChart(Themed, QWidget):
         if not self._managed:
             return
         painter, plot, theme = QPainter(self), self._plot(), self._theme
-        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         paint_axis(painter, plot, theme)
         painter.setFont(ui_font(11, 500))
@@ -443,7 +441,7 @@ class FactTable(Themed, QTreeWidget):
 
 def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     words = escape_hidden_name(plain_line(" ".join((fact.sentence or fact.text).split())[:_FACT_CHARS]))
-    item = QTreeWidgetItem([isolate(words)])
+    item = QTreeWidgetItem([words])
     item.setToolTip(0, plain_tooltip(words))
     item.setText(_SUMMARY, "✓" if fact.in_summary else "–")
     item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")

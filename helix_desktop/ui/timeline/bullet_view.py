@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -42,7 +42,7 @@ class _Chip(Box):
 
 
 class _Sentence(Words):
-    runs_against = False
+    runs_from_right = False
 
     def line_height(self) -> float:
         return scaled(18) + 3
@@ -71,7 +71,6 @@ class BulletView(Themed, QWidget):
         is_struck_out: bool = False,
     ) -> None:
         super().__init__()
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
         self._role, self._is_struck_out, self._marks = role, is_struck_out, marks
         is_flagged = is_flagged and not bullet.sources
         # The chip says it in place of the words that an edited handover has in its text.

@@ -40,7 +40,7 @@ from helix_desktop.ui.timeline.cards import (
     fold,
 )
 from helix_desktop.ui.timeline.summary_cards import ChangeCard, ContinuedRow, HandoverCard, ObservationsCard
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_token_change
 from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import Translator

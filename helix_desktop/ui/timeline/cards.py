@@ -8,7 +8,7 @@ from typing import ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import msgspec
 from msgspec.structs import replace
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QPen
 
 from helix_desktop.context.summaries.handover import UNSUPPORTED
@@ -18,7 +18,6 @@ from helix_desktop.domain.events.rewrite import ATTACHED_SWEEP_REASONS, Form, Sw
 from helix_desktop.domain.events.session import EffortRefused, WindowLearned
 from helix_desktop.domain.events.summary import Bullet, HandoverFailed, ObservationsFailed
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.ui.design.mirror import draw_pixmap, draw_text
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.kit.boxes import (
     Box,
@@ -63,7 +62,7 @@ from helix_desktop.words.context_changes import (
     undo_text,
 )
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import effort_refused_text, slow_model_text
 from helix_desktop.words.numbers import format_token_change, format_token_count
 from helix_desktop.words.state_words import STATE_WORDS
@@ -303,7 +302,7 @@ def bullet_row(bullet: Bullet, color: str = "text", *, is_flagged: bool = True) 
         tail.append(Pill(tr("No source"), "warn", "triangle-alert", tip=tip))
     words = Words(text, 13, color, is_marked_up=True, tail=tail, grow=True, shrink=True)
     line, pad = [Dot("faint", line=21), words], (3, 0, 0, 0)
-    if words.runs_against:
+    if words.runs_from_right:
         line, pad = line[::-1], (0, 0, 3, 0)
     return Frame(Row(line, 9, is_at_top=True), pad)
 
@@ -815,7 +814,7 @@ def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
         if at < at_work:
             pen.box(dot, "ok_soft", "", 8)
             check = pixmap("check", pen.theme.ok, 10, qt.device().devicePixelRatio())
-            draw_pixmap(qt, x + 3, middle - 5, check)
+            qt.drawPixmap(QPointF(x + 3, middle - 5), check)
         else:
             inner, is_now = dot.adjusted(0.5, 0.5, -0.5, -0.5), at == at_work
             pen.box(inner, "accent_soft" if is_now else "", "accent" if is_now else "border_strong", 7, 2)
@@ -825,7 +824,7 @@ def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
         qt.setFont(font)
         qt.setPen(pen.color("text" if at == at_work else "muted" if at < at_work else "faint"))
         wide = metrics.horizontalAdvance(name)
-        draw_text(qt, QRectF(x, rect.y(), wide + 2, rect.height()), Qt.AlignmentFlag.AlignVCenter, name)
+        qt.drawText(QRectF(x, rect.y(), wide + 2, rect.height()), Qt.AlignmentFlag.AlignVCenter, name)
         x += wide + 10
         if at < lines:
             qt.setPen(QPen(pen.color("border_strong"), 1.5))

@@ -88,7 +88,7 @@ from helix_desktop.words.context_changes import (
     undo_of_one_text,
 )
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.policies import session_policy_text
 from helix_desktop.words.state_words import hold_text
 from helix_desktop.words.summaries import (

@@ -77,7 +77,7 @@ from helix_desktop.words.context_changes import (
     trigger_text,
 )
 from helix_desktop.words.costs import cost_text
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import recorded_writer, writer_name
 from helix_desktop.words.numbers import format_integer, format_token_count
 from helix_desktop.words.sessions import session_title

@@ -26,7 +26,6 @@ from helix_desktop.context.log.steps import Step
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design import plot as plots
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
-from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
@@ -235,7 +234,6 @@ class UsageChart(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._points: list[UsagePoint] = []
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
         self._seqs: list[int] = []
         self._window, self._threshold, self._top = 0, 0.85, 1
         self._picture: QPixmap | None = None  # of all but what moves: a step must not draw the curve again
@@ -358,7 +356,6 @@ class UsageChart(Themed, QWidget):
             self._picture.setDevicePixelRatio(ratio)
             self._picture.fill(Qt.GlobalColor.transparent)
             picture_painter = QPainter(self._picture)
-            keep_left_to_right(picture_painter)
             self._paint_chart(picture_painter)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)

@@ -33,7 +33,7 @@ from helix_desktop.ui.kit.intents import GoToSession, SearchEverything, handles,
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, line
 from helix_desktop.ui.window.sidebar.session_list import FoundMessage
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time

@@ -50,9 +50,9 @@ from helix_desktop.ui.window.status_lines import WaitingSession
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_badges import WorkspaceRow, disambiguate, distinct_colors, work_state
 from helix_desktop.words.costs import CostState
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.failed_turns import turn_failure_reason
 from helix_desktop.words.git import git_text
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import model_name
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title

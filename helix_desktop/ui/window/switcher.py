@@ -33,7 +33,7 @@ from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
 from helix_desktop.ui.window.search_everything import RunningSearch, indexing_note
 from helix_desktop.ui.window.sidebar.rail import paint_workspace_badge
 from helix_desktop.ui.window.workspace_badges import STATES, WorkspaceRow, WorkState, state_words, work_state
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator, translate

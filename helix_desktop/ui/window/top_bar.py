@@ -35,8 +35,8 @@ from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.commands import WindowCommands, command_button, more_menu
 from helix_desktop.ui.kit.intents import RenameSession, ShowPage, ShowWaiting, perform
 from helix_desktop.ui.window.workspace_badges import STATES, WorkState, state_words
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.git import NO_GIT, GitText
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator, translate
 
 if TYPE_CHECKING:

@@ -42,13 +42,12 @@ from helix_desktop.ui.design.layout import (
     pane,
     row,
 )
-from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Toggle
 from helix_desktop.words.call_targets import call_title
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import (
@@ -110,18 +109,17 @@ class _CellDelegate(QStyledItemDelegate):
         view = self._view
         view.style().drawControl(QStyle.ControlElement.CE_ItemViewItem, line, painter, view)
         painter.save()
-        mirror(painter, option.rect)
         painter.setFont(option.font)
         metrics, room = option.fontMetrics, option.rect.adjusted(_PADDING_PX, 0, -_PADDING_PX, 0)
         painter.setPen(QColor(current_theme().muted))
         for value, widest in zip(reversed(values), reversed(view.widest), strict=False):
             width = metrics.horizontalAdvance(widest)
             cell = QRect(room.right() + 1 - width, room.top(), width, room.height())
-            draw_text(painter, cell, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, value)
+            painter.drawText(cell, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight, value)
             room.setRight(cell.left() - _GAP_PX)
         painter.setPen(QColor(current_theme().text))
         text = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, room.width())
-        draw_text(painter, room, Qt.AlignmentFlag.AlignVCenter, text)
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
         painter.restore()
 
 

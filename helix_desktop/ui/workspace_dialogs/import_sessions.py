@@ -28,7 +28,7 @@ from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.times import format_date, format_date_and_time
 from helix_desktop.words.translation import Translator, error_text, translate

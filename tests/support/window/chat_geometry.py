@@ -29,7 +29,6 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
-from helix_desktop.ui.design.mirror import visual_rect
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.row_widget import RowWidget
 from helix_desktop.words.button_labels import ActionName
@@ -109,7 +108,7 @@ def hit_area_point(view: ChatView, key: str | RowKey, area_name: str) -> QPoint:
     assert widget.item is not None
     place = widget.item.hit_area(area_name)
     assert place is not None
-    return widget.pos() + QPoint(6, 0) + visual_rect(place.rect, widget.item.width).center().toPoint()
+    return widget.pos() + QPoint(6, 0) + place.rect.center().toPoint()
 
 
 def click_area(view: ChatView, key: RowKey, area_name: str) -> None:
@@ -122,7 +121,7 @@ def click_area(view: ChatView, key: RowKey, area_name: str) -> None:
     assert area is not None
     assert placed is not None
     top = placed.y + viewport.item_cache.gap(index)
-    middle = visual_rect(area.rect, viewport.column_width).center()
+    middle = area.rect.center()
     point = QPoint(round(viewport.left + middle.x()), round(top + middle.y()))
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
 
@@ -139,8 +138,8 @@ def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QP
             line = block.layout().lineForTextPosition(position - block.position())
             across = line.cursorToX(position - block.position())
             x = float(across[0] if isinstance(across, tuple) else across)  # type: ignore[arg-type]  # a number
-            rect, place = text.line_rect(position), visual_rect(text.rect, widget.item.width)
-            return widget.pos() + QPoint(6, 0) + QPointF(place.x() + x, rect.center().y()).toPoint()
+            rect = text.line_rect(position)
+            return widget.pos() + QPoint(6, 0) + QPointF(text.rect.x() + x, rect.center().y()).toPoint()
     raise AssertionError(f"{needle!r} is not shown")
 
 

@@ -230,15 +230,6 @@ def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
     qtbot.waitUntil(lambda: line.heightForWidth(300) == height and undo.width() == undo.sizeHint().width())
 
 
-def test_what_stands_beside_it_is_mirrored(qtbot: QtBot) -> None:
-    words = SelectableText("Compacted turns 1–31")
-    line = ResponsiveRow(words, [QPushButton("Undo")])
-    line.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-    qtbot.addWidget(line)
-    _boxes(line, 600)
-    assert words.geometry().right() == 599
-
-
 def test_a_screen_reader_hears_that_a_disclosure_is_open_and_opens_it(qtbot: QtBot) -> None:
     accessibility.install()
     body = QLabel("What happened")

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QImage, QPainter
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.design.mirror import mirror
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.kit.boxes import (
     Box,
-    Button,
     Column,
     Flow,
     Frame,
-    PaintState,
     Pill,
     Row,
     RowWithEnd,
@@ -113,28 +109,6 @@ def test_a_tree_is_a_row_with_names_texts_tips_and_places_of_its_own() -> None:
     assert item.accessible_text().splitlines() == ["One", "Two", "In context"]
     assert item.tip_at(tip.rect.center().x(), tip.rect.center().y()) == "It is sent"
     assert item.tip_at(1, 1) == ""
-
-
-@pytest.mark.parametrize("direction", [Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft])
-def test_a_mirrored_row_has_its_first_part_at_the_other_side(direction: Qt.LayoutDirection) -> None:
-    QApplication.setLayoutDirection(direction)
-    try:
-        mark = Button("mark", None, Frame(Column([]), (20, 10, 20, 10), "error"), "Mark")
-        item = ListItem("key", "", Row([mark]), LIGHT)
-        image = QImage(200, 60, QImage.Format.Format_RGB32)
-        image.fill(Qt.GlobalColor.white)
-        item.layout(200)
-        painter = QPainter(image)
-        painter.setLayoutDirection(direction)
-        mirror(painter, QRectF(0, 0, 200, 60))
-        item.paint(painter, PaintState(QRectF()))
-        painter.end()
-    finally:
-        QApplication.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
-    middle = round(mark.rect.center().x()), round(mark.rect.center().y())
-    painted = image.pixelColor(*middle) != image.pixelColor(100, 59)
-    assert painted == (direction == Qt.LayoutDirection.LeftToRight)
-    assert image.pixelColor(199 - middle[0], middle[1]) != image.pixelColor(*middle)
 
 
 def test_the_key_beside_an_entry_does_it_while_the_menu_is_open(qtbot: QtBot) -> None:

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QSpinBox, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QSpinBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.translatable_text import TextContext
@@ -154,27 +154,6 @@ def test_tab_goes_through_the_fields_in_their_order(form: Form, qtbot: QtBot) ->
         seen.append(next(name for name, row in reversed(form.rows.items()) if row.isAncestorOf(focused)))
         QTest.keyClick(focused, Qt.Key.Key_Tab)
     assert seen == ["theme", "count", "notify", "sound", "size", "names"]
-
-
-def test_from_right_to_left_labels_stand_at_the_right_and_notes_begin_there(
-    qapp: QApplication, qtbot: QtBot
-) -> None:
-    qapp.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
-    try:
-        field = FieldRow("Size", ComboBox(140), note="Larger ones can't be undone.")
-        qtbot.addWidget(field)
-        field.resize(600, 80)
-        with qtbot.waitExposed(field):
-            field.show()
-        words, note = (
-            next(part for part in field.findChildren(QLabel) if part.text() == text)
-            for text in ("Size", "Larger ones can't be undone.")
-        )
-        assert words.x() > field.control.mapTo(field, field.control.rect().center()).x()
-        assert note.alignment() & Qt.AlignmentFlag.AlignRight
-        assert note.alignment() & Qt.AlignmentFlag.AlignAbsolute
-    finally:
-        qapp.setLayoutDirection(Qt.LayoutDirection.LeftToRight)
 
 
 @pytest.mark.parametrize(

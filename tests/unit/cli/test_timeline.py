@@ -33,7 +33,7 @@ from helix_desktop.ui.timeline.summary_cards import (
 )
 from helix_desktop.ui.timeline.usage_points import usage_points
 from helix_desktop.words.context_changes import retaken_text, trigger_text
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from tests.support.histories import conversation_with
 from tests.support.rewrite_histories import histories_with_rewrites
 from tests.support.session_rewrites import cached_outputs, place_observations, prepare_observations

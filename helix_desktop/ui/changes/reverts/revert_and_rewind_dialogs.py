@@ -36,8 +36,8 @@ from helix_desktop.ui.design.layout import (
 )
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.kit.forms import FieldRow, align_labels
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import plan_status_text, problem_text, revert_effect_text
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Changes")

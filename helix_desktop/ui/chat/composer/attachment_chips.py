@@ -25,7 +25,6 @@ from helix_desktop.ui.chat.style import SMALL, cut_label, draw_thumbnail
 from helix_desktop.ui.design.buttons import EnterActivates, popup_below
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.layout import FLOW_GAP, flow_height, place_flow
-from helix_desktop.ui.design.mirror import mirrored_rect
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Icon, Pen, Text, face
@@ -188,7 +187,7 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         for number, button in enumerate(reversed(self.buttons), 1):
             x = self.width() - _EDGE - number * (_BUTTON + 2) + 2
             place = QRect(x, (self.height() - _BUTTON) // 2, _BUTTON, _BUTTON)
-            button.setGeometry(mirrored_rect(self, self.rect(), place))
+            button.setGeometry(place)
 
     def _label_width(self) -> float:
         """Return the pixels of the label; a long name is cut, but what follows it has its room."""

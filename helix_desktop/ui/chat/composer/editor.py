@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
-from unicodedata import bidirectional, category
+from unicodedata import category
 
 import msgspec
 from PySide6.QtCore import QEvent, QMimeData, QObject, QPoint, QRectF, Qt, QTimer, Signal
@@ -34,7 +34,6 @@ from helix_desktop.ui.design.document_units import count_units, slice_units
 from helix_desktop.ui.design.drops import answer_drag, has_mentions, read_drag
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
 from helix_desktop.ui.design.layout import column, pane, row
-from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.design.viewer.picture import png_bytes
@@ -387,7 +386,6 @@ StartTask: TypeAlias = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[N
 _LINE_PX, _MAX_ROWS = 30, 8
 _EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
 _MIN_WIDTH_PX = 240
-_FROM_RIGHT = ("R", "AL")  # directions of letters
 
 
 def _draw_completion(line: Line, width: float) -> Box:
@@ -474,15 +472,11 @@ def _write_marked(pen: Pen, room: QRectF, text: str, matches: Sequence[int], px:
         parts.append(Text(part, px, *look))
     block = QRectF(room)
     block.setWidth(min(room.width(), sum(part.width() - 1 for part in parts) + 1))
-    pen.qt.save()
-    if not any(bidirectional(letter) in _FROM_RIGHT for letter in text):
-        turn_back(pen.qt, block)
     left = block.left()
     for run in parts:
         left = pen.write(run, left, block) - 1
         if left >= block.right() - 1:
             break
-    pen.qt.restore()
     return block.width()
 
 

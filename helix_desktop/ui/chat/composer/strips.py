@@ -31,7 +31,7 @@ from helix_desktop.ui.design.layout import (
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.theme import TextRole
 from helix_desktop.ui.kit.intents import Intent, StopAndSend, perform
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Composer")

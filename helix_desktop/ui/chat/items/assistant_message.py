@@ -48,7 +48,7 @@ from helix_desktop.ui.kit.boxes import (
     Text,
 )
 from helix_desktop.ui.rows.item import BlockText
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.times import format_elapsed, format_moment
 from helix_desktop.words.translation import Translator
 

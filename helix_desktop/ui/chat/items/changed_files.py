@@ -22,7 +22,6 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.style import SMALL
 from helix_desktop.ui.design.document_units import count_units
 from helix_desktop.ui.design.highlight import colored_range
-from helix_desktop.ui.design.mirror import is_right_to_left, turn_back
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.boxes import (
     Box,
@@ -37,23 +36,13 @@ from helix_desktop.ui.kit.boxes import (
     face,
     push_button,
 )
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import changed_files_text, changed_lines_text, line_counts_texts
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 _HEADER, _NUMBER_PAD = 30, 8  # pixels
-
-
-class LeftToRight(Frame):
-    """What is painted from left to right everywhere, as code and output are."""
-
-    def paint(self, pen: Pen) -> None:
-        pen.qt.save()
-        turn_back(pen.qt, self.rect)
-        Frame.paint(self, pen)
-        pen.qt.restore()
 
 
 class FileBlock(TextBlock):
@@ -94,8 +83,7 @@ class FileBlock(TextBlock):
 
     def place(self, rect: QRectF) -> None:
         self.rect = rect
-        # The numbers stay left of the lines where everything around them is mirrored.
-        self.text.x = rect.x() + (8 if is_right_to_left() else self._gutter())
+        self.text.x = rect.x() + self._gutter()
         self.text.y = rect.y() + scaled(_HEADER)
         self._head.place(QRectF(rect.x(), rect.y(), rect.width(), scaled(_HEADER) - 1))
 
@@ -110,10 +98,7 @@ class FileBlock(TextBlock):
             return
         line = self.rect.y() + scaled(_HEADER)
         pen.fill(QRectF(self.rect.x() + 1, line - 1, self.rect.width() - 2, 1), "border")
-        pen.qt.save()
-        turn_back(pen.qt, self.rect)
         self._paint_backgrounds(pen)
-        pen.qt.restore()
         TextBlock.paint(self, pen)
 
     def _gutter(self) -> float:

@@ -17,7 +17,7 @@ from helix_desktop.domain.tools import AutoRunChange, Excerpt
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import OpenMenu, PutAutoRun, ReadContent, StopCall, ToggleSection
-from helix_desktop.ui.chat.items.changed_files import ChangedFiles, LeftToRight
+from helix_desktop.ui.chat.items.changed_files import ChangedFiles
 from helix_desktop.ui.chat.items.item import (
     CodeBlock,
     ItemContext,
@@ -56,7 +56,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolRow,
 )
 from helix_desktop.ui.chat.style import SMALL
-from helix_desktop.ui.design.mirror import turn_back
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.tool_icons import tool_icon
@@ -77,8 +76,8 @@ from helix_desktop.ui.kit.boxes import (
     push_button,
 )
 from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession, Recall
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import slow_model_text
 from helix_desktop.words.numbers import format_token_count, format_tokens, format_whole_percent
 from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, StateWords, explain_outdated
@@ -260,7 +259,6 @@ class _Image(Box):
         place = QRectF(self.rect.x(), self.rect.y(), wide, self.rect.height())
         pen.qt.save()
         pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        turn_back(pen.qt, place)
         pen.qt.drawImage(place, self._image)
         pen.qt.restore()
 
@@ -548,7 +546,7 @@ class ToolCard(RowItem):
         elif is_open and row.state == "running" and row.running_output:
             lines = row.running_output.lines or (tr("no output yet"),)
             output = Column([Text(line, 12, is_code=True) for line in lines], 1)
-            parts.append(LeftToRight(output, (14, 8, 14, 8)))
+            parts.append(Frame(output, (14, 8, 14, 8)))
         if row.changes is not None:
             call = f"{call_words(row)} {target}".strip()
             changes = ChangedFiles(row, row.changes, call, context.expanded, tools)

@@ -42,15 +42,16 @@ from helix_desktop.ui.chat.markdown.text_layout import (
     TextLayout,
 )
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, REGULAR, SEMIBOLD, ChatStyle
-from helix_desktop.ui.design.mirror import is_right_to_left, text_direction
 from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line
-from helix_desktop.words.direction import END_OF_ISOLATE, LEFT_TO_RIGHT_ISOLATE
+from helix_desktop.ui.design.text_direction import text_direction
 
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
 _LEADING = 134  # line height in per cent
 _CODE_LEADING = 114  # percent of the height of a line
 _INLINE_CODE_PADDING = 3.0  # pixels on both sides of inline code, so that its background touches no letter
 _BOTH = 2  # directions
+_LEFT_TO_RIGHT_ISOLATE = "\u2066"
+_END_OF_ISOLATE = "\u2069"
 _FROM_RIGHT = Qt.LayoutDirection.RightToLeft
 _ALIGN = {
     "left": Qt.AlignmentFlag.AlignLeft,
@@ -103,8 +104,7 @@ class TableLayout(TextLayout):
         self.width = width
         self.content_width = max(width, math.ceil(sum(widths) + _EDGES))
         self.document.setTextWidth(self.content_width)
-        begins_at_end = self.is_mirrored != is_right_to_left()
-        self.scroll_to(self.max_offset if was_at_end and begins_at_end else self.offset)
+        self.scroll_to(self.max_offset if was_at_end and self.is_mirrored else self.offset)
         return self.refresh()
 
 
@@ -345,14 +345,14 @@ class DocumentWriter:
             indented.setTextIndent(INLINE_CODE_PAD)
             cursor.setBlockFormat(indented)
         if is_isolated:  # else signs at its ends would stand on its other side
-            layout.insert_hidden(cursor, LEFT_TO_RIGHT_ISOLATE, _hidden_format())
+            layout.insert_hidden(cursor, _LEFT_TO_RIGHT_ISOLATE, _hidden_format())
         start, block = cursor.positionInBlock(), cursor.blockNumber()
         text = span.text[:LINE_LIMIT]
         cursor.insertText(text[:-1], form)
         cursor.insertText(text[-1:], self._padded_format(form))
         layout.inline_code.append(InlineCodeRange(block, start, cursor.positionInBlock()))
         if is_isolated:
-            layout.insert_hidden(cursor, END_OF_ISOLATE, self._padded_format(_hidden_format()))
+            layout.insert_hidden(cursor, _END_OF_ISOLATE, self._padded_format(_hidden_format()))
         if len(span.text) > len(text):
             self._write_text(place, span, span.text[len(text) :])
 

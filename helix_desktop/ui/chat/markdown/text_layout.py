@@ -34,7 +34,6 @@ from helix_desktop.ui.chat.markdown.parser import (
 )
 from helix_desktop.ui.chat.style import INDENT, MARKER_GAP, ChatStyle, palette
 from helix_desktop.ui.design.document_units import count_units, slice_units, to_lower
-from helix_desktop.ui.design.mirror import is_right_to_left, turn_back, visual_rect
 from helix_desktop.ui.design.safe_text import clean_output
 from helix_desktop.ui.kit.boxes import TextMark
 from helix_desktop.ui.rows.item import BlockText
@@ -150,15 +149,14 @@ class TextLayout:
         steps = {Qt.Key.Key_Left: -_KEY_STEP, Qt.Key.Key_Right: _KEY_STEP}
         step = steps.get(Qt.Key(key))
         if step is not None:
-            self.scroll_to(self.offset + (-step if is_right_to_left() else step))
+            self.scroll_to(self.offset + step)
         return step is not None
 
     def show_position(self, position: int) -> None:
         if self.max_offset:
             block = self.document.findBlock(position)
             bounds = self.document.documentLayout().blockBoundingRect(block)
-            begin = visual_rect(bounds, self.content_width).x()
-            self.scroll_to(min(begin, max(self.offset, begin + bounds.width() - self.width)))
+            self.scroll_to(min(bounds.x(), max(self.offset, bounds.right() - self.width)))
 
     def refresh(self) -> float:
         self._inline_code_rects = None
@@ -177,9 +175,8 @@ class TextLayout:
         """Draw at the piece's place; `clip` is in the item's coordinates."""
         part = clip.intersected(self.rect) if self.max_offset else clip
         left = self.x - self.offset
-        local = visual_rect(part.translated(-left, -self.y), self.content_width)
+        local = part.translated(-left, -self.y)
         painter.save()
-        turn_back(painter, QRectF(left, self.y, self.content_width, self.height))
         painter.translate(left, self.y)
         if self.max_offset:
             painter.setClipRect(local, Qt.ClipOperation.IntersectClip)
@@ -368,12 +365,11 @@ class TextLayout:
         return self._placed(caret.translated(origin))
 
     def _placed(self, rect: QRectF) -> QRectF:
-        return visual_rect(rect, self.content_width).translated(self.x - self.offset, self.y)
+        return rect.translated(self.x - self.offset, self.y)
 
     def _point(self, x: float, y: float) -> QPointF:
-        """Return a point of the item in the document, whose texts are not mirrored."""
-        here = QRectF(x - self.x + self.offset, y - self.y, 0, 0)
-        return visual_rect(here, self.content_width).topLeft()
+        """Return a point of the item in the document."""
+        return QPointF(x - self.x + self.offset, y - self.y)
 
     def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
         begin = max(0, start - block.position())

@@ -39,7 +39,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.chat.viewport.item_cache import ChatViewport
-from helix_desktop.ui.design.mirror import is_right_to_left
 from helix_desktop.ui.design.safe_text import escape_command, plain_tooltip
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
@@ -76,7 +75,7 @@ def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
     if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
         return False
     step = float(pixels.x()) if pixels.x() else across / _NOTCH * _WHEEL_STEP
-    text.scroll_to(text.offset + (step if is_right_to_left() else -step))
+    text.scroll_to(text.offset + -step)
     return True
 
 

@@ -41,13 +41,12 @@ from helix_desktop.ui.design.diff.rows import (
 from helix_desktop.ui.design.focus import BY_KEYBOARD, FocusRing, has_keyboard
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.layout import row as row_of
-from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.design.viewer.paged_content import Match
-from helix_desktop.words.direction import dotted
 from helix_desktop.words.file_changes import missing_line_end_note
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
@@ -75,7 +74,6 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme, painter = self._theme, QPainter(self)
-        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.no_line))
         if self.hasFocus():
@@ -427,7 +425,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._diff, self._opened = _EMPTY, set[int]()
         self._columns = 0  # of the longest line
         self._widths: list[list[int]] = []  # columns of the lines of each hunk, as far as they are measured
@@ -647,7 +644,6 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self.viewport())
-        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(event.rect(), QColor(self._theme.code_surface))
         top, panes = self.verticalScrollBar().value(), self._panes()

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from PySide6.QtCore import QByteArray, QRectF, Qt
+from PySide6.QtCore import QByteArray, QPointF, QRectF, Qt
 from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPixmap, QPixmapCache
 from PySide6.QtSvg import QSvgRenderer
 
 from helix_desktop.config.paths import resources_dir
 
-_DIRECTED = frozenset((
-    "arrow-left", "arrow-right", "arrow-up-right", "chevron-left", "chevron-right", "external-link",
-    "folder-tree", "list", "list-tree", "log-out", "message-square", "panel-left", "panel-left-close",
-    "panel-right", "panel-right-close", "redo-2", "send", "text-search", "undo-2",
-))  # fmt: skip
-"""Icons that point the way that texts run, or begin where lines begin: mirrored with them."""
 _STROKE = "1.75"  # of 24 units; the drawings' own 2 is heavy at 16 px
 
 
 def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0, gap: int = 0) -> QPixmap:
     """Return an icon as a picture of `size` logical pixels; FileNotFoundError when there is no such icon.
 
-    `gap` pixels stay free behind it. One with a direction is mirrored where texts run from right to left.
-    Kept in Qt's pixmap cache by all of these.
+    `gap` pixels stay free behind it. Kept in Qt's pixmap cache by all of these.
     """
-    is_mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
-    left = gap if is_mirrored else 0
-    key = f"icon:{name}:{color}:{size}:{ratio}:{gap}:{is_mirrored}"
+    key = f"icon:{name}:{color}:{size}:{ratio}:{gap}"
     picture = QPixmap()
     if not QPixmapCache.find(key, picture):
-        picture = _draw(name, color, QRectF(left, 0, size, size), size + gap, ratio)
+        picture = _draw(name, color, QRectF(0, 0, size, size), size + gap, ratio)
         QPixmapCache.insert(key, picture)
     return picture
 
@@ -61,9 +52,12 @@ def _draw(name: str, color: str, place: QRectF, width: int, ratio: float) -> QPi
     picture.fill(Qt.GlobalColor.transparent)
     picture.setDevicePixelRatio(ratio)
     painter = QPainter(picture)
-    if name in _DIRECTED and QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft:
-        painter.translate(place.left() + place.right(), 0)
-        painter.scale(-1, 1)
     QSvgRenderer(QByteArray(source.encode())).render(painter, place)
     painter.end()
     return picture
+
+
+def draw_chevron(painter: QPainter, at: QPointF, color: str, px: int, *, is_open: bool) -> None:
+    """Draw the mark of what folds, with its upper left corner at a point."""
+    name = "chevron-down" if is_open else "chevron-right"
+    painter.drawPixmap(at, pixmap(name, color, px, painter.device().devicePixelRatioF()))

@@ -15,7 +15,7 @@ from string import Template
 from typing import Literal
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
 
@@ -84,9 +84,6 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
     for token in ("error", "warn", "accent"):
         tokens[f"{token}_edge"] = _blend(str(tokens[f"{token}_soft"]), str(tokens[token]), 0.3)
-    # Qt mirrors what stands in a box, but not its edges.
-    is_mirrored = QGuiApplication.layoutDirection() == Qt.LayoutDirection.RightToLeft
-    tokens["begin"], tokens["end"] = ("right", "left") if is_mirrored else ("left", "right")
     # Three tones that differ in more than brightness between the themes.
     tokens["segment_on"] = theme.hover if theme.dark else theme.surface
     # Beside segments in $muted, $faint looks like one of them.

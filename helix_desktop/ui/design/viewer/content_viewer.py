@@ -39,7 +39,6 @@ from helix_desktop.ui.design.layout import (
     shorten_row,
     splitter,
 )
-from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed
@@ -237,7 +236,6 @@ class PagedText(Themed, QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self.content, self.page_index, self._name = _EMPTY, 0, ""  # pages are counted from 0
         self._rows: list[PageRow] = []
         self._matches: list[Match] = []  # marked on the page
@@ -334,7 +332,6 @@ class PagedText(Themed, QPlainTextEdit):
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
         painter = QPainter(gutter)
-        keep_left_to_right(painter)
         painter.fillRect(dirty, QColor(self._theme.code_surface))
         painter.setFont(ui_font(11, is_code=True))
         painter.setPen(QColor(self._theme.faint))

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.design.choice_fields import Index
-from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Themed, current_theme
@@ -179,7 +178,6 @@ class JsonView(Themed, QTreeWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # code
         self._delegate = _JsonDelegate(self)
         self.setItemDelegate(self._delegate)
         self.setObjectName("json-tree")
@@ -282,7 +280,6 @@ class _JsonDelegate(QStyledItemDelegate):
         node, theme = item.node, current_theme()
         code, rect = theme.code, QRectF(option.rect).adjusted(_PAD_PX, 0, 0, 0)
         painter.save()
-        keep_left_to_right(painter)
         painter.setFont(ui_font(12, is_code=True))
         name, value = row_texts(node)
         is_name = node.parent is not None and not isinstance(node.parent.value, list) and node.kind != "group"

@@ -22,7 +22,6 @@ from helix_desktop.ui.design.cards import Dot
 from helix_desktop.ui.design.focus import has_keyboard
 from helix_desktop.ui.design.labels import ElidedLabel, align_as_code, label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, clear_layout, column, line, pane, row
-from helix_desktop.ui.design.mirror import set_margins
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.session import Session
@@ -229,7 +228,7 @@ class SharingCard(QFrame):
         self._endpoint_row = pane(row(ResponsiveRow(self._url, [renew, copy_http])))
         note = tr("For programs that can't start commands. Only on this computer, with the token.")
         http_note = label(note, "note", wrap=True)
-        set_margins(http_note, SWITCH_TEXT_X, 0, 0, 0)
+        http_note.setContentsMargins(SWITCH_TEXT_X, 0, 0, 0)
         self.setLayout(
             column(
                 label(tr("Share outputs over MCP"), "strong"), self._lead, self._command, row(copy, None),

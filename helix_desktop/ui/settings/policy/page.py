@@ -73,10 +73,8 @@ class _SliderInterface(QAccessibleWidget):
 
 
 def _stop_x(widget: QWidget, stops: int, stop: float) -> float:
-    """Return where a stop stands in a widget, in pixels; the first is where texts begin."""
+    """Return where a stop stands in a widget, in pixels."""
     share = stop / max(1, stops - 1)
-    if widget.isRightToLeft():
-        share = 1 - share
     return _MARGIN + (widget.width() - 2 * _MARGIN) * share
 
 
@@ -117,8 +115,7 @@ class StopTrack(Themed, QWidget):
             self._select_stop(stop)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        on = -1 if self.isRightToLeft() else 1
-        steps = {**_STEPS, Qt.Key.Key_Left: -on, Qt.Key.Key_Right: on}
+        steps = {**_STEPS, Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
         match Qt.Key(event.key()):
             case Qt.Key.Key_Home:
                 self._select(0)

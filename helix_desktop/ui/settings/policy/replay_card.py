@@ -18,7 +18,6 @@ from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, column, pane, row
-from helix_desktop.ui.design.mirror import keep_left_to_right
 from helix_desktop.ui.design.plot import (
     Plot,
     axis_width,
@@ -30,7 +29,6 @@ from helix_desktop.ui.design.plot import (
 )
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import Theme, Themed
-from helix_desktop.words.direction import with_sign
 from helix_desktop.words.numbers import (
     format_integer,
     format_token_change,
@@ -149,10 +147,10 @@ def _token_difference(comparison: PolicyComparison, tokens: float | None, refere
     if not difference:
         return tr("same") if comparison.is_exact else "…"
     sign = "+" if difference > 0 else "\N{MINUS SIGN}"
-    amount = _about(comparison.is_exact) + with_sign(sign, format_tokens(abs(difference)))
+    amount = _about(comparison.is_exact) + sign + format_tokens(abs(difference))
     if abs(difference) < reference * _LEAST_SHARE or not reference:
         return amount
-    share = with_sign(sign, format_whole_percent(abs(difference) / reference))
+    share = sign + format_whole_percent(abs(difference) / reference)
     return tr("{amount} ({share})", amount=amount, share=share)
 
 
@@ -171,7 +169,7 @@ def _points(before: float | None, after: float | None) -> str:
     if not points:
         return ""
     sign = "+" if points > 0 else "\N{MINUS SIGN}"
-    return with_sign(sign, tr.plural(abs(points), "%n point", "%n points"))
+    return sign + tr.plural(abs(points), "%n point", "%n points")
 
 
 _COLUMNS = 3
@@ -225,7 +223,6 @@ class ReplayChart(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._comparison = PolicyComparison()
-        self.setLayoutDirection(Qt.LayoutDirection.LeftToRight)  # time runs to the right
         self._seqs: list[int] = []
         self._curves: tuple[list[WindowPoint], list[WindowPoint]] = ([], [])
         self._tokens: tuple[list[int], list[int]] = ([], [])  # of both curves at `_seqs`
@@ -273,7 +270,6 @@ class ReplayChart(Themed, QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        keep_left_to_right(painter)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         plot, theme, replay = self._plot(), self._theme, self._comparison.replay
         if not self._seqs:

@@ -20,7 +20,7 @@ from helix_desktop.ui.design.labels import ElidedLabel
 from helix_desktop.ui.design.layout import card, column, row
 from helix_desktop.ui.kit.forms import Choice, Choices, Form, Line, Values, align_labels
 from helix_desktop.words.costs import parse_tokens, parse_usd
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import effort_name
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator, translate

@@ -13,7 +13,6 @@ from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import IconLabel
 from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane
-from helix_desktop.ui.design.mirror import draw_text, mirror
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled
@@ -43,7 +42,7 @@ def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceR
     font.setWeight(QFont.Weight.DemiBold)
     painter.setFont(font)
     painter.setPen(QColor(theme.muted if missing else theme.on_accent))
-    draw_text(painter, rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())
 
 
 _TILE_PX, _ICON_PX, _MARGIN_PX = 38, 19, 13
@@ -78,7 +77,6 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)  # not a pen: the first frame of the window waits for no boxes
-        mirror(painter, self.rect())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme = self._theme
         square = QRectF(_MARGIN_PX, 6, scaled(_TILE_PX), scaled(_TILE_PX))

@@ -19,7 +19,6 @@ from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.choice_fields import Index
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
-from helix_desktop.ui.design.mirror import mirrored_rect
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, Pill, Row, Text, paint_box
@@ -27,7 +26,7 @@ from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ROW_ROLE, ChoiceList, RowDelegate
 from helix_desktop.ui.window.workspace_badges import STATES, WORKING, WorkState, state_words
-from helix_desktop.words.direction import dotted
+from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_integer, format_whole_percent
 from helix_desktop.words.times import format_short_time, local_time
 from helix_desktop.words.translation import Translator, translate
@@ -279,7 +278,7 @@ class _TitleDelegate(RowDelegate):
         item = index.data(ROW_ROLE)
         indent = _indent(item) if isinstance(item, SessionItem) else 0
         place = area.adjusted(12 + indent, 1, -12, -1)
-        editor.setGeometry(mirrored_rect(editor, area, place))
+        editor.setGeometry(place)
 
 
 def _heading(heading: ListHeading) -> Box:

@@ -1,13 +1,12 @@
-"""Where texts run from right to left: cards are mirrored, code is not, a paragraph has its own direction."""
+"""Where texts run from right to left: a paragraph has the direction of its own letters, code has not."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu
 
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span, Table
@@ -15,7 +14,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
-from tests.support.window.chat_geometry import hit_area_point, row_key, row_widget, text_point, tool_row
+from tests.support.window.chat_geometry import row_key, row_widget, text_point, tool_row
 from tests.support.window.painted_text import dark_columns, painted
 
 _FROM_LEFT, _FROM_RIGHT = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
@@ -24,32 +23,6 @@ ANSWER = AssistantRow(row_key("a"), "Run this:\n\n```py\nvalue = 1\n```\n\nאח�
 NOTICE = NoticeRow(row_key("n"), "error", "The provider refused.", "The key has expired.", "אפשר לבחור מפתח")
 
 
-@pytest.mark.usefixtures("right_to_left")
-def test_a_card_begins_at_the_right_and_opens_at_the_left(view: ChatView) -> None:
-    view.chat_viewport.model.reset([CARD])
-    card = row_widget(view, "t")
-    image = card.grab().toImage()
-    icon = dark_columns(image.copy(image.width() - 50, 0, 50, image.height()), 8, 32)
-    assert icon, "no icon at the right"
-    end = card.pos() + QPoint(60, 20)
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=end)
-    assert "head line" in row_widget(view, "t").text()
-
-
-@pytest.mark.usefixtures("right_to_left")
-def test_the_menu_of_a_card_begins_where_its_button_begins(view: ChatView) -> None:
-    view.chat_viewport.model.reset([CARD])
-    dots = hit_area_point(view, "t", "menu:card")
-    assert dots.x() < view.viewport().width() / 4
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=dots)
-    (menu,) = (menu for menu in view.findChildren(QMenu) if menu.isVisible())
-    screen = view.screen().availableGeometry()
-    edge = view.viewport().mapToGlobal(dots).x() + 13
-    assert menu.geometry().right() + 1 == max(edge, screen.left() + menu.width())
-    menu.close()
-
-
-@pytest.mark.usefixtures("right_to_left")
 def test_code_begins_at_the_left_and_a_paragraph_where_its_letters_begin(view: ChatView) -> None:
     view.chat_viewport.model.reset([ANSWER])
     width = view.viewport().width()
@@ -62,7 +35,6 @@ def test_code_begins_at_the_left_and_a_paragraph_where_its_letters_begin(view: C
     assert max(inside) < width / 4
 
 
-@pytest.mark.usefixtures("right_to_left")
 @pytest.mark.parametrize(
     ("start", "end", "selected"), [("key has", "expired", "key has expired"), ("לבחור", "מפתח", "לבחור מפתח")]
 )
