@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.domain.answer_bounds import AnswerBounds, TextBuffer
+from helix_desktop.domain.answer_bounds import AnswerBounds, AnswerPart
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import ContextWindowExceeded
 from helix_desktop.domain.messages import (
@@ -52,6 +52,7 @@ from helix_desktop.providers.dialect import (
     unwrapped_arguments,
 )
 from helix_desktop.providers.http import HttpError
+from helix_desktop.providers.repeats import StreamedArguments, StreamedText
 
 _text = TextContext("Providers")
 
@@ -409,7 +410,7 @@ class MessagesAssembler:
             return []
         if raw["type"] == "tool_use" and not self.bounds.take_call():
             return []
-        block = _Block({**raw})
+        block = _Block({**raw}, self.bounds)
         first = ""
         if block.field:
             first = str(block.raw.get(block.field) or "")
@@ -422,7 +423,8 @@ class MessagesAssembler:
         if not self.bounds.take_other(len(encode_json(rest))):
             return []
         self._blocks[index] = block
-        return self._append(block, first)
+        begins = self._begins_paragraph(block)
+        return self._displayed(block, block.begin_text(first), begins=begins)
 
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> list[AnswerDelta]:
         block = self._blocks.get(index)
@@ -430,11 +432,11 @@ class MessagesAssembler:
         if block is None:  # a server forgot to start it
             if kind not in ("text_delta", "thinking_delta"):
                 return []
-            block = self._blocks[max(index, 0)] = _Block({"type": _FIELD_OF[kind]})
+            block = self._blocks[max(index, 0)] = _Block({"type": _FIELD_OF[kind]}, self.bounds)
         if kind == "input_json_delta":
             part = delta.get("partial_json") or ""
             text = part if isinstance(part, str) else encode_json(part).decode()
-            block.input_json.add(self.bounds.take("arguments", text))
+            block.input_json.add(text)
         elif kind == "citations_delta":
             citation = delta.get("citation")
             if self.bounds.take_other(len(encode_json(citation))):
@@ -442,22 +444,20 @@ class MessagesAssembler:
         elif kind in _FIELD_OF:
             field = _FIELD_OF[kind]
             text = str(delta.get(field) or "")
+            begins = self._begins_paragraph(block)
+            text = block.text_of(field).add(text)
             if field == block.field:
-                return self._append(block, text)
-            block.texts.setdefault(field, TextBuffer()).add(self.bounds.take("other", text))
+                return self._displayed(block, text, begins=begins)
         return []
 
-    def _append(self, block: _Block, text: str) -> list[AnswerDelta]:
-        """Append to a block's text; two blocks of the same kind are displayed as paragraphs."""
-        text = self.bounds.take("text" if block.kind == "text" else "reasoning", text)
+    def _begins_paragraph(self, block: _Block) -> bool:
+        """Return True if text of a block without any follows another block of its kind."""
+        others = (other for other in self._blocks.values() if other is not block and other.kind == block.kind)
+        return not block.has_text and any(other.has_text for other in others)
+
+    def _displayed(self, block: _Block, text: str, *, begins: bool) -> list[AnswerDelta]:
         if not text:
             return []
-        begins = not block.has_text and any(
-            other.has_text
-            for other in self._blocks.values()
-            if other is not block and other.kind == block.kind
-        )
-        block.texts.setdefault(block.field, TextBuffer()).add(text)
         displayed = PART_SEPARATOR + text if begins else text
         if block.kind == "text":
             return list(self._tags.add_deltas(displayed))
@@ -511,13 +511,34 @@ class MessagesAssembler:
 
 
 class _Block:
-    def __init__(self, raw: dict[str, Any]) -> None:
+    def __init__(self, raw: dict[str, Any], bounds: AnswerBounds) -> None:
         self.raw = raw
+        self._bounds = bounds
         self.kind = str(raw.get("type") or "")
         self.field = self.kind if self.kind in ("text", "thinking") else ""
-        self.input_json = TextBuffer()
-        self.texts: dict[str, TextBuffer] = {}  # what came of fields that arrive in parts
+        self.input_json = StreamedArguments("arguments", bounds)
+        self.texts: dict[str, StreamedText] = {}  # of the fields that arrive in parts
         self.citations: list[Any] = []
+
+    def begin_text(self, text: str) -> str:
+        """Take the text that the block begins with; return what fits."""
+        if not text:
+            return ""
+        streamed = StreamedText(self._part(self.field), self._bounds, opening=text)
+        self.texts[self.field] = streamed
+        return str(streamed)
+
+    def text_of(self, field: str) -> StreamedText:
+        """Return the text of a field, which begins as the block said."""
+        if field not in self.texts:
+            streamed = StreamedText(self._part(field), self._bounds, str(self.raw.get(field) or ""))
+            self.texts[field] = streamed
+        return self.texts[field]
+
+    def _part(self, field: str) -> AnswerPart:
+        if field != self.field:
+            return "other"
+        return "text" if self.kind == "text" else "reasoning"
 
     @property
     def has_text(self) -> bool:
@@ -529,7 +550,7 @@ class _Block:
 
     def content(self) -> dict[str, Any]:
         """Return the block as its server would have sent it at once."""
-        texts = {field: str(self.raw.get(field) or "") + str(text) for field, text in self.texts.items()}
+        texts = {field: str(text) for field, text in self.texts.items()}
         whole = {**self.raw, **texts}
         if self.citations:
             whole["citations"] = [*(self.raw.get("citations") or ()), *self.citations]

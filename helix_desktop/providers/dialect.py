@@ -28,6 +28,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
+from helix_desktop.providers.repeats import is_same_arguments, single_arguments
 from helix_desktop.providers.server_errors import extract_error_text
 
 
@@ -246,14 +247,8 @@ NO_ARGUMENTS = "{}"
 
 
 def unwrapped_arguments(text: str) -> str:
-    """Return the arguments of a call without a second encoding as JSON, which some servers add."""
-    if not text.lstrip().startswith('"'):
-        return text
-    try:
-        inner = msgspec.json.decode(text, type=str)
-    except (msgspec.DecodeError, UnicodeEncodeError):
-        return text
-    return inner if is_json_object(inner) else text
+    """Return the arguments of a call without what some servers add: a second encoding, or values beside."""
+    return text if is_json_object(text) else single_arguments(text) or text
 
 
 def arguments_text(text: str) -> str:
@@ -318,14 +313,32 @@ def _counts(values: Sequence[Any]) -> list[int]:
 def named_calls(
     raws: Iterable[tuple[dict[str, Any], str]], id_field: str, new_id: Callable[[], str]
 ) -> tuple[ToolCall, ...]:
-    """Return calls of an answer, each with its arguments; one without a name or an id of its own gets one."""
+    """Return calls of an answer, each with its arguments; one without a name or an id of its own gets one.
+
+    A call that comes again with its id counts once.
+    """
     calls: list[ToolCall] = []
     for raw, arguments in raws:
-        raw["name"], call_id = str(raw.get("name") or UNNAMED_CALL), str(raw.get(id_field) or "")
+        name = str(raw.get("name") or UNNAMED_CALL)
+        raw["name"] = name
+        call_id = str(raw.get(id_field) or "")
+        if call_id and is_repeated_call(calls, ToolCall(call_id, name, arguments)):
+            continue
+
         if not call_id or any(call.id == call_id for call in calls):
             call_id = raw[id_field] = new_id()
-        calls.append(ToolCall(call_id, raw["name"], arguments))
+        calls.append(ToolCall(call_id, name, arguments))
     return tuple(calls)
+
+
+def is_repeated_call(calls: Iterable[ToolCall], newest: ToolCall) -> bool:
+    """Return True if one of the calls has the same id, name and arguments."""
+    return any(
+        call.id == newest.id
+        and call.name == newest.name
+        and is_same_arguments(call.arguments, newest.arguments)
+        for call in calls
+    )
 
 
 class ToolCallIds:

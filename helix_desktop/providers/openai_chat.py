@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.answer_bounds import AnswerBounds, TextBuffer
+from helix_desktop.domain.answer_bounds import AnswerBounds
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.errors import UNNAMED_CALL
 from helix_desktop.domain.messages import (
@@ -46,9 +46,11 @@ from helix_desktop.providers.dialect import (
     get_object,
     image_parts,
     is_json_object,
+    is_repeated_call,
     reported_usage,
     unwrapped_arguments,
 )
+from helix_desktop.providers.repeats import StreamedArguments, StreamedText, is_same_arguments
 from helix_desktop.providers.streaming import streamed_error
 
 
@@ -262,9 +264,12 @@ class ChatAssembler:
         self._cache_lifetime_s = cache_lifetime_s
         self._tools = tools
         self._tags = ThinkingTags()
-        self._text = TextBuffer()
-        self._reasoning = TextBuffer()
+        self.bounds = AnswerBounds()
+        self._text = StreamedText("text", self.bounds)
+        self._reasoning = StreamedText("reasoning", self.bounds)
+        self._reasoning_fields: dict[str, StreamedText] = {}
         self._extras = _Deltas()
+        self._has_deltas = False  # parts of a message, in the field for them
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._choices = 0
@@ -274,7 +279,6 @@ class ChatAssembler:
         self._usage: Usage | None = None
         self.progress = 0
         self.done = False
-        self.bounds = AnswerBounds()
 
     @property
     def is_complete(self) -> bool:
@@ -295,8 +299,16 @@ class ChatAssembler:
         self._choices += 1
         self._usage = _usage(choice.get("usage")) or self._usage
         self._finish = str(choice.get("finish_reason") or self._finish)
-        delta = choice.get("delta") or choice.get("message") or {"content": choice.get("text")}
-        return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
+        delta = choice.get("delta")
+        if delta:
+            self._has_deltas = True
+        else:
+            delta = choice.get("message") or {"content": choice.get("text")}
+        if not isinstance(delta, dict):
+            return []
+        if self._finish and self._has_deltas and not choice.get("delta"):
+            return self._add_message(dict(delta))
+        return self._add_delta(dict(delta))
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
         return self.add(response)
@@ -318,6 +330,9 @@ class ChatAssembler:
             "content": content or None,
             **self._extras.merged(),
         }
+        for field, streamed in self._reasoning_fields.items():
+            if isinstance(message.get(field), str):
+                message[field] = str(streamed)
         if raw_calls:
             message["tool_calls"] = raw_calls
         return ModelResponse(
@@ -347,7 +362,28 @@ class ChatAssembler:
                 return choice
         return None
 
-    def _add_delta(self, delta: dict[str, Any]) -> list[AnswerDelta]:
+    def _add_message(self, message: dict[str, Any]) -> list[AnswerDelta]:
+        """Add the message that ends a stream of deltas: what they had is in it once more."""
+        known = self._extras.merged()
+        pieces = _call_deltas(message)
+        new_pieces = [piece for index, piece in enumerate(pieces) if not self._has_call(index, piece)]
+        rest = {
+            key: value
+            for key, value in message.items()
+            if key in _TEXT_FIELDS or key not in known or known[key] != value
+        }
+        return self._add_delta({**rest, "tool_calls": new_pieces}, is_message=True)
+
+    def _has_call(self, index: int, piece: Mapping[str, Any]) -> bool:
+        """Return True if the call of a message has come: that with its id, or the one at its index."""
+        call_id = str(piece.get("id") or "")
+        same = [call for call in self._calls if call.id == call_id] if call_id else self._calls[index:][:1]
+        arguments = _arguments_text(_function(piece).get("arguments"))
+        return any(
+            call.name == _name(piece) and is_same_arguments(call.arguments(), arguments) for call in same
+        )
+
+    def _add_delta(self, delta: dict[str, Any], *, is_message: bool = False) -> list[AnswerDelta]:
         deltas: list[AnswerDelta] = []
         delta.pop("role", None)
         self.progress += any(delta.values())
@@ -358,12 +394,15 @@ class ChatAssembler:
         text += refusal
         reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thinking
         if isinstance(reasoning, str) and reasoning:
-            reasoning = self.bounds.take("reasoning", reasoning)
-            self._reasoning.add(reasoning)
-            deltas.append(ReasoningDelta(reasoning))
+            reasoning = _new_text(self._reasoning, reasoning, is_message=is_message)
+            deltas += [ReasoningDelta(reasoning)] if reasoning else []
+        for field in _REASONING_FIELDS & delta.keys():
+            if isinstance(delta[field], str):
+                streamed = self._reasoning_fields.setdefault(field, StreamedText())
+                _new_text(streamed, delta[field], is_message=is_message)
+                delta[field] = ""  # joined there; here its place is kept
         if text:
-            text = self.bounds.take("text", text)
-            self._text.add(text)
+            text = _new_text(self._text, text, is_message=is_message)
             deltas += self._tags.add_deltas(text)
         for call_delta in _call_deltas(delta):
             call = self._call_for(call_delta)
@@ -399,10 +438,15 @@ class ChatAssembler:
 
     def _merged_calls(self) -> list[dict[str, Any]]:
         merged: list[dict[str, Any]] = []
-        used: set[str] = set()
+        calls: list[ToolCall] = []
         for call in self._calls:
-            call_id = call.id if call.id and call.id not in used else self._new_id()
-            used.add(call_id)
+            newest = ToolCall(call.id, call.name, call.arguments())
+            if call.id and is_repeated_call(calls, newest):
+                continue
+
+            is_own_id = call.id and all(call.id != former.id for former in calls)
+            call_id = call.id if is_own_id else self._new_id()
+            calls.append(newest)
             raw = call.deltas.merged()
             raw.pop("index", None)
             function = {
@@ -426,14 +470,14 @@ class _Call:
         self.id = ""
         self.name = ""
         self.deltas = _Deltas()  # but for their arguments
-        self._arguments = TextBuffer()
+        self._arguments: StreamedArguments | None = None
 
     def add(self, delta: Mapping[str, Any], bounds: AnswerBounds) -> None:
-        """Add a delta; some servers send the arguments as an object."""
+        """Add a delta of the call."""
         function = _function(delta)
-        part = function.get("arguments") or ""
-        text = part if isinstance(part, str) else encode_json(part).decode()
-        self._arguments.add(bounds.take("arguments", text))
+        if self._arguments is None:
+            self._arguments = StreamedArguments("arguments", bounds)
+        self._arguments.add(_arguments_text(function.get("arguments")))
         rest = {key: value for key, value in function.items() if key != "arguments"}
         if function is not delta:
             rest = {**delta, "function": rest}
@@ -477,12 +521,14 @@ class _Call:
 
     def arguments(self) -> str:
         """Return the arguments so far as text."""
-        return str(self._arguments)
+        return str(self._arguments or "")
 
 
 _MAX_NAME_CHARS = 1_000  # no tool has a longer one
 _MAX_DELTAS = 256
-_READ_FIELDS = frozenset({"index", "id", "type", "role", "name", "reasoning_content", "reasoning"})
+_REASONING_FIELDS = frozenset({"reasoning_content", "reasoning"})
+_TEXT_FIELDS = _REASONING_FIELDS | {"role", "content", "refusal"}
+_READ_FIELDS = _REASONING_FIELDS | {"index", "id", "type", "role", "name"}
 """Fields of a delta that are no more than read elsewhere, or the same in each."""
 
 
@@ -571,6 +617,18 @@ def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
     if legacy:
         pieces = [*pieces, {"index": 0, "function": legacy}]
     return [piece for piece in pieces if isinstance(piece, dict)]
+
+
+def _new_text(streamed: StreamedText, text: str, *, is_message: bool) -> str:
+    """Add text of a delta, or that of the message at the end; return what is new of it."""
+    return streamed.add_whole(text) if is_message else streamed.add(text)
+
+
+def _arguments_text(arguments: Any) -> str:
+    """Return the arguments of a delta as text; some servers send them as an object."""
+    if isinstance(arguments, str):
+        return arguments
+    return encode_json(arguments).decode() if arguments else ""
 
 
 def _function(delta: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.domain.answer_bounds import AnswerBounds, TextBuffer, byte_size
+from helix_desktop.domain.answer_bounds import AnswerBounds, AnswerPart, TextBuffer, byte_size
 from helix_desktop.domain.choices import SentEffort
 from helix_desktop.domain.messages import (
     Message,
@@ -51,6 +51,7 @@ from helix_desktop.providers.dialect import (
     reported_usage,
     unwrapped_arguments,
 )
+from helix_desktop.providers.repeats import StreamedArguments, StreamedText
 from helix_desktop.providers.streaming import streamed_error
 
 DIALECT = "openai-responses"
@@ -298,8 +299,7 @@ class ResponsesAssembler:
         elif kind == "response.output_item.done":
             return self._finish_item(self._item(chunk), get_object(chunk, "item"))
         elif kind == "response.function_call_arguments.delta":
-            part = self.bounds.take("arguments", str(chunk.get("delta") or ""))
-            self._item(chunk).arguments.add(part)
+            self._item(chunk).arguments.add(str(chunk.get("delta") or ""))
         elif kind == "response.function_call_arguments.done":
             self._set_arguments(self._item(chunk), chunk.get("arguments"))
         elif kind == "response.output_text.done":
@@ -320,6 +320,7 @@ class ResponsesAssembler:
 
     def answer(self) -> ModelResponse:
         """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
+        self._append_held()
         items = [self._items[index] for index in sorted(self._items)]
         if not items:
             raise missing_answer_error(self._provider, "output")
@@ -356,7 +357,7 @@ class ResponsesAssembler:
             index = len(self._items) if begins or not self._items else max(self._items)
         if item_id:
             self._index_by_id.setdefault(str(item_id), index)
-        return self._items.setdefault(index, _Item())
+        return self._items.setdefault(index, _Item(self.bounds))
 
     def _begin_item(self, chunk: Mapping[str, Any], raw: Mapping[str, Any]) -> None:
         if raw.get("type") == "function_call" and not self.bounds.take_call():
@@ -368,14 +369,13 @@ class ResponsesAssembler:
         """Take the whole arguments of a call, of which most came in parts before."""
         if not isinstance(whole, str) or not whole.strip():
             return
-        so_far = str(item.arguments)
-        rest = whole.removeprefix(so_far) if whole.startswith(so_far) else whole
-        taken = self.bounds.take("arguments", rest)
-        item.arguments = TextBuffer(whole if taken == rest else so_far + taken)
+        if not whole.startswith(str(item.arguments)):
+            item.arguments = StreamedArguments("arguments", self.bounds)
+        item.arguments.extend_to(whole)
 
     def _append(
         self,
-        parts: dict[int, TextBuffer],
+        parts: dict[int, StreamedText],
         index: int,
         delta: Any,
         emitted: TextBuffer,
@@ -384,9 +384,41 @@ class ResponsesAssembler:
         """Append to a part; two parts are displayed as paragraphs."""
         if not isinstance(delta, str) or not delta:
             return []
-        delta = self.bounds.take("text" if delta_type is TextDelta else "reasoning", delta)
-        displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
-        parts.setdefault(index, TextBuffer()).add(delta)
+        pieces = [] if index in parts else self._append_held()
+        part = self._part(parts, index, delta_type)
+        is_new = not part
+        return pieces + self._emit(part.add(delta), emitted, delta_type, is_new=is_new)
+
+    def _part(
+        self, parts: dict[int, StreamedText], index: int, delta_type: type[TextDelta] | type[ReasoningDelta]
+    ) -> StreamedText:
+        if index not in parts:
+            kind: AnswerPart = "text" if delta_type is TextDelta else "reasoning"
+            parts[index] = StreamedText(kind, self.bounds)
+        return parts[index]
+
+    def _append_held(self) -> list[AnswerDelta]:
+        """Append what the parts so far hold back, as no more of them comes."""
+        pieces: list[AnswerDelta] = []
+        for item in self._items.values():
+            for text in item.texts.values():
+                pieces += self._emit(text.extend_to(str(text)), self._text, TextDelta)
+            for thought in item.reasoning.values():
+                pieces += self._emit(thought.extend_to(str(thought)), self._reasoning, ReasoningDelta)
+        return pieces
+
+    def _emit(
+        self,
+        text: str,
+        emitted: TextBuffer,
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+        *,
+        is_new: bool = False,
+    ) -> list[AnswerDelta]:
+        """Append text of a part to the answer; `is_new`: the part had none until now."""
+        if not text:
+            return []
+        displayed = PART_SEPARATOR + text if emitted and is_new else text
         emitted.add(displayed)
         if delta_type is TextDelta:
             return list(self._tags.add_deltas(displayed))
@@ -413,7 +445,7 @@ class ResponsesAssembler:
 
     def _append_rest(
         self,
-        parts: dict[int, TextBuffer],
+        parts: dict[int, StreamedText],
         whole_texts: Mapping[int, Any],
         emitted: TextBuffer,
         delta_type: type[TextDelta] | type[ReasoningDelta],
@@ -421,9 +453,10 @@ class ResponsesAssembler:
         """Append what is missing of parts whose whole texts came."""
         pieces: list[AnswerDelta] = []
         for index, text in whole_texts.items():
-            so_far = str(parts.get(index) or "")
-            if isinstance(text, str) and text.startswith(so_far):
-                pieces += self._append(parts, index, text.removeprefix(so_far), emitted, delta_type)
+            if isinstance(text, str) and text:
+                part = self._part(parts, index, delta_type)
+                is_new = not part
+                pieces += self._emit(part.extend_to(text), emitted, delta_type, is_new=is_new)
         return pieces
 
     def _end(self, response: Mapping[str, Any], status: str) -> list[AnswerDelta]:
@@ -436,10 +469,15 @@ class ResponsesAssembler:
         output = response.get("output")
         pieces: list[AnswerDelta] = []
         for index, raw in enumerate(output if isinstance(output, list) else ()):
-            item = self._items.setdefault(index, _Item())
+            item = self._items.setdefault(self._known_index(raw, index), _Item(self.bounds))
             if isinstance(raw, dict) and not item.is_complete:
                 pieces += self._finish_item(item, raw)
         return pieces
+
+    def _known_index(self, raw: Any, index: int) -> int:
+        """Return where an item of the whole answer was streamed, by its id; else its own index."""
+        item_id = raw.get("id") if isinstance(raw, dict) else None
+        return self._index_by_id.get(str(item_id), index) if item_id else index
 
     def _stop(self) -> StopReason:
         if self._status != "incomplete":
@@ -451,12 +489,12 @@ class ResponsesAssembler:
 class _Item:
     """One output item while it arrives: first as announced, then complete."""
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: AnswerBounds) -> None:
         self.raw: dict[str, Any] = {}
         self.is_complete = False
-        self.arguments = TextBuffer()
-        self.texts: dict[int, TextBuffer] = {}
-        self.reasoning: dict[int, TextBuffer] = {}
+        self.arguments = StreamedArguments("arguments", bounds)
+        self.texts: dict[int, StreamedText] = {}
+        self.reasoning: dict[int, StreamedText] = {}
 
     def arguments_json(self) -> str:
         final = self.raw.get("arguments")
