@@ -195,7 +195,7 @@ def _system_error(error: OSError) -> HelixError:
 
 def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: str) -> None:
     """Show an unexpected error of the window in a message box: who started it may see no terminal."""
-    if getattr(args, "command", "") not in (None, OPEN_COMMAND):
+    if getattr(args, "command", "") not in (None, "open", OPEN_COMMAND):
         return
     from helix_desktop.app.plain_startup_error import (
         couldnt_start_text,

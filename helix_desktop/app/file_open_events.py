@@ -1,13 +1,18 @@
-"""Requests from outside: another start, or the system with a file or a link to open."""
+"""Requests from outside: another start, or the system with a file to open."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
 
-from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, is_from_outside, parse_target
+from helix_desktop.app.launch_targets import (
+    IMPORT_PREFIX,
+    SAMPLE_TARGET,
+    SESSION_PREFIX,
+    is_from_outside,
+    parse_target,
+)
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.links import is_link
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.window_group import NO_SESSION, ShownSession
 
@@ -27,8 +32,8 @@ async def open_target(
         await workspaces.restore_last(place=place)
     if launch_target.startswith(IMPORT_PREFIX):
         await import_export.import_archive(Path(launch_target.removeprefix(IMPORT_PREFIX)))
-    elif is_link(launch_target):
-        await import_export.open_link(launch_target)
+    elif launch_target.startswith(SESSION_PREFIX):
+        await workspaces.open_by_id(launch_target.removeprefix(SESSION_PREFIX))
     elif launch_target == SAMPLE_TARGET:
         await workspaces.restore_last(sample=True)
     elif launch_target or is_first:
@@ -36,23 +41,23 @@ async def open_target(
 
 
 class TargetParser:
-    """Parses files and links that the system asks to open, and reports those that can't be opened."""
+    """Parses files that the system asks to open, and reports those that can't be opened."""
 
     def __init__(self, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]) -> None:
         self._on_target, self._on_error = on_target, on_error
 
-    def handle(self, path_or_link: str) -> None:
-        """Open a file or link, or report why it cannot be opened."""
+    def handle(self, path: str) -> None:
+        """Open a file, or report why it cannot be opened."""
         try:
-            self._on_target(parse_target(path_or_link))
+            self._on_target(parse_target(path))
         except HelixError as error:
             self._on_error(error)
 
-    def first_target(self, paths_or_links: list[str]) -> str:
+    def first_target(self, paths: list[str]) -> str:
         """Remove and return the first one that can be opened, as the target of a first start; else empty."""
-        while paths_or_links:
+        while paths:
             try:
-                return parse_target(paths_or_links.pop(0))
+                return parse_target(paths.pop(0))
             except HelixError as error:
                 self._on_error(error)
         return ""

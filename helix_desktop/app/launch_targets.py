@@ -1,4 +1,4 @@
-"""Parse what a start is to show: a folder, the sample, an exported workspace, or a link. No Qt here.
+"""Parse what a start is to show: a folder, the sample, an exported workspace, or a session. No Qt here.
 
 Between processes a launch target is one line of text: the path of a folder, empty for the last one, or one
 of the prefixes here with what follows it.
@@ -10,11 +10,10 @@ import argparse
 import os
 from pathlib import Path
 
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, FILE_SCHEME
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
-from helix_desktop.services.links import FILE_SCHEME, MAX_LENGTH, is_link
 
 text = TextContext("Start")
 
@@ -22,18 +21,19 @@ SAMPLE_TARGET = "sample:"
 """The launch target of the guided sample."""
 IMPORT_PREFIX = "import:"
 """The prefix of a launch target that is an exported workspace."""
+SESSION_PREFIX = "session:"
+"""The prefix of a launch target that is a session, by the beginning of its id."""
+_SHOWN_CHARS = 400  # of a target that can't be opened
 
 
 def parse_target(argument: str) -> str:
-    """Return the launch target of a link, a `file:` URL, or a path. Raises InvalidInput."""
+    """Return the launch target of a path or a `file:` URL. Raises InvalidInput."""
     if first_hidden(argument) or not argument.isprintable():
         raise InvalidInput(
-            text("{target} contains hidden characters.", target=escape_hidden_name(argument[:MAX_LENGTH])),
+            text("{target} contains hidden characters.", target=escape_hidden_name(argument[:_SHOWN_CHARS])),
             text("They could make it open something other than it shows."),
-            text("Rename the file, or copy the link again."),
+            text("Rename it."),
         )
-    if is_link(argument):  # what it leads to is looked at in the window, where the user sees the answer
-        return argument[: MAX_LENGTH + 1]
     path = _absolute_path(
         _path_from_uri(argument) if argument.lower().startswith(FILE_SCHEME) else Path(argument)
     )
@@ -81,7 +81,7 @@ def _path_from_uri(uri: str) -> Path:
         return Path(url2pathname(parts.path))
     except ValueError:
         raise InvalidInput(
-            text("{url} doesn't point to a file on this computer.", url=uri[:MAX_LENGTH]),
+            text("{url} doesn't point to a file on this computer.", url=uri[:_SHOWN_CHARS]),
             fix=text("Use the path of a file."),
         ) from None
 
@@ -91,8 +91,8 @@ def is_folder_target(target: str) -> bool:
 
 
 def is_from_outside(target: str) -> bool:
-    """Return True if a launch target is an exported workspace or a link."""
-    return target.startswith(IMPORT_PREFIX) or is_link(target)
+    """Return True if a launch target is an exported workspace or a session."""
+    return target.startswith((IMPORT_PREFIX, SESSION_PREFIX))
 
 
 def launch_target(args: argparse.Namespace) -> str:
@@ -101,6 +101,7 @@ def launch_target(args: argparse.Namespace) -> str:
         *([SAMPLE_TARGET] if args.demo else []),
         *([str(_absolute_path(args.workspace))] if args.workspace else []),
         *([parse_target(args.target)] if getattr(args, "target", "") else []),
+        *([SESSION_PREFIX + args.session] if getattr(args, "session", "") else []),
     ]
     if len(targets) > 1:
         raise InvalidInput(

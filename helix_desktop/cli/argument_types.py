@@ -173,6 +173,16 @@ def event_number(text: str) -> int:
     return number
 
 
+def session_id(text: str) -> str:
+    """Parse the id of a session, or its beginning."""
+    prefix = text.strip().lower()
+    if not re.fullmatch(r"[0-9a-f]{1,32}", prefix):
+        raise argparse.ArgumentTypeError(
+            tr("must be the ID of a session or its beginning (got {value})", value=_quoted(text))
+        )
+    return prefix
+
+
 def port(text: str) -> int:
     """Parse a port; 0 means any free one."""
     number = _integer(text)

@@ -49,15 +49,13 @@ def steps(chroot: Chroot, table: Table) -> None:
         report = done.report_of("keys")
         keyrings = list((chroot.home(USER) / ".local/share/keyrings").glob("*.keyring"))
         step.detail = f"{report}, in {', '.join(path.name for path in keyrings)}"
-    with table.step("links and .helix files belong to it") as step:
+    with table.step(".helix files belong to it") as step:
         chroot.install("xdg-utils", "desktop-file-utils", "shared-mime-info")
-        types = ("x-scheme-handler/helix", "application/x-helix-workspace")
-        handlers = [
-            chroot.run(f"xdg-mime query default {kind}", user=USER).must().output.strip() for kind in types
-        ]
-        if handlers != ["org.helixdesktop.HelixDesktop.desktop"] * 2:
-            raise Wrong(f"{types} belong to {handlers}")
-        step.detail = f"{' and '.join(types)} -> {handlers[0]}"
+        kind = "application/x-helix-workspace"
+        handler = chroot.run(f"xdg-mime query default {kind}", user=USER).must().output.strip()
+        if handler != "org.helixdesktop.HelixDesktop.desktop":
+            raise Wrong(f"{kind} belongs to {handler!r}")
+        step.detail = f"{kind} -> {handler}"
 
 
 def turn(chroot: Chroot) -> str:

@@ -117,13 +117,12 @@ def _install(windows: Windows, setup: str, expected: str) -> str:
     uninstall = "Software\\Microsoft\\Windows\\CurrentVersion\\Uninstall\\HelixDesktop"
     for entry in (
         f'{uninstall}: "DisplayVersion"="{expected}"',
-        'Software\\Classes\\helix: "URL Protocol"=""',
         'Software\\Classes\\.helix: @="HelixDesktop.Workspace"',
         "Software\\Classes\\HelixDesktop.Workspace\\shell\\open\\command: @=",
     ):
         if entry not in entries:
             raise Wrong(f"the registry lacks {entry}")
-    return f"{expected} in {done.seconds:.0f} s, exit code 0; menu, list of apps, helix:, .helix are there"
+    return f"{expected} in {done.seconds:.0f} s, exit code 0; menu, list of apps, .helix are there"
 
 
 def _works(windows: Windows) -> str:

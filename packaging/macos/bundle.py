@@ -8,7 +8,6 @@ import re
 NAME = "Helix Desktop"
 IDENTIFIER = "org.helixdesktop.HelixDesktop"
 PROGRAM = "helix-desktop"
-SCHEME = "helix"
 SUFFIX = "helix"
 FILE_TYPE = "org.helixdesktop.workspace"
 MIME_TYPE = "application/x-helix-workspace"
@@ -38,7 +37,7 @@ def info_plist(version: str, commit: str = "") -> Plist:
         # False means: follow the system into its dark appearance.
         "NSRequiresAquaSystemAppearance": False,
         "NSSupportsAutomaticGraphicsSwitching": True,
-        **_links_and_files(),
+        **_files(),
         **_reasons(),
     }
 
@@ -56,16 +55,9 @@ def target_arch() -> str:
     return platform.machine()
 
 
-def _links_and_files() -> Plist:
-    """Say that `helix:` links and `.helix` files are ours."""
+def _files() -> Plist:
+    """Say that `.helix` files are ours."""
     return {
-        "CFBundleURLTypes": [
-            {
-                "CFBundleURLName": IDENTIFIER,
-                "CFBundleURLSchemes": [SCHEME],
-                "CFBundleTypeRole": "Viewer",
-            }
-        ],
         "CFBundleDocumentTypes": [
             {
                 "CFBundleTypeName": "Exported workspace",

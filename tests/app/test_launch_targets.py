@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QFileOpenEvent
 from PySide6.QtNetwork import QLocalSocket
 from PySide6.QtWidgets import QApplication
@@ -44,9 +44,9 @@ def test_a_file_is_found_by_path_and_by_url(
     [
         (["a.helix"], 0),
         (["--data-dir", "x.helix", "a.helix"], 2),
-        (["--data-dir=x", "helix:open"], 1),
+        (["--data-dir=x", "file:///a.helix"], 1),
         (["--data", "d", "file:///a.helix", "--data-dir", "e"], 2),
-        (["--workspace", "w", "HELIX:x"], 2),
+        (["--workspace", "w", "FILE:///a.helix"], 2),
         (["--", "a.helix"], 1),
     ],
 )
@@ -62,7 +62,7 @@ def test_other_arguments_stay_unchanged(args: list[str]) -> None:
     assert with_open_command(args, COMMANDS) == args
 
 
-@pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", "no-folder/", ""])
+@pytest.mark.parametrize("word", ["nonsense", "http://a/b", "helix:open", "a.helix.txt", "no-folder/", ""])
 def test_anything_else_is_refused(word: str) -> None:
     with pytest.raises(InvalidInput, match="Unknown command or file"):
         with_open_command([word], COMMANDS)
@@ -88,8 +88,8 @@ def test_a_folder_with_that_suffix_is_not_an_exported_workspace(tmp_path: Path) 
 
 @pytest.mark.parametrize("more", [["--data-dir", "elsewhere"], ["--demo"], ["b.helix"], ["--workspace", "w"]])
 def test_no_argument_may_follow_a_target(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A link that ends in extra arguments must not bring another data directory, and its trust, along."""
-    assert _code(["helix:open", *more]) == 2
+    """A file whose name ends in extra arguments must not bring another data directory along."""
+    assert _code(["a.helix", *more]) == 2
     assert "unrecognized arguments" in capsys.readouterr().err
 
 
@@ -113,7 +113,7 @@ def test_the_whole_path_must_be_readable(
         launch_target(argparse.Namespace(demo=False, workspace=Path("here")))
 
 
-def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:
+def test_the_system_hands_over_files(qapp: QApplication, tmp_path: Path) -> None:
     targets: list[str] = []
     errors: list[HelixError] = []
     events = FileOpenEvents(qapp)
@@ -121,12 +121,11 @@ def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Pat
     (tmp_path / "a b.helix").touch()
     for event in (
         QFileOpenEvent(str(tmp_path / "a b.helix")),
-        QFileOpenEvent(QUrl("helix:open?workspace=x")),
         QFileOpenEvent(str(tmp_path / "gone.helix")),
     ):
         QCoreApplication.sendEvent(qapp, event)
     qapp.removeEventFilter(events)
-    assert targets == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
+    assert targets == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}"]
     assert ["File not found" in error.what for error in errors] == [True]
 
 

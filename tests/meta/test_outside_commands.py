@@ -24,7 +24,7 @@ import pytest
 import zstandard
 
 import helix_desktop
-from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
+from helix_desktop.app.launch_targets import SAMPLE_TARGET, launch_target, parse_target
 from helix_desktop.cli.mcp_serve import TOKEN_VARIABLE
 from helix_desktop.cli.output import JsonLine
 from helix_desktop.cli.parsers.command_line import build_parser
@@ -34,7 +34,6 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import key_variable
 from helix_desktop.diagnostics.self_check import CheckResult, _checks
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import FileSummary, RecordedChanges, RevertPlan
 from helix_desktop.domain.redaction import RedactionMatches
 from helix_desktop.domain.retention import CleanupPlan, CleanupResult, TrashContents
@@ -43,7 +42,6 @@ from helix_desktop.domain.store_reports import ExportResult, ImportResult, Repai
 from helix_desktop.main import main, resolve_command
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import RecordingFigures, Totals
-from helix_desktop.services.links import parse_link
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system import exit_codes
 from tests.support.command_parsers import command_parsers
@@ -85,20 +83,6 @@ PRINTED: dict[str, Any] = {
 
 SAMPLES = ("", " ", "x", "-1", "0", "0.5", "1", "1.5", "64", "65", "1000", "70000", "2GB", "7d", "AB1")
 """What the options are tried with: what each takes it for is part of the command line."""
-DIGEST, SESSION = "a" * 64, "b" * 32
-AT = f"?workspace={WORKSPACE}"
-GOOD_LINKS = (
-    f"helix:open{AT}",
-    f"HELIX:open{AT}",
-    f"helix:content/{DIGEST}{AT}",
-    f"helix:session/{SESSION}{AT}",
-)
-BAD_LINKS = (
-    *("helix:", "helix:open", f"helix:OPEN{AT}", f"helix:open{AT.upper()}", f"helix:open{AT}&more=1"),
-    *(f"helix://open{AT}", f"helix:/open{AT}", f"helix-desktop:open{AT}", f"helix:open{AT} "),
-    *(f"helix:content{AT}", f"helix:content/{DIGEST[:8]}{AT}", f"helix:content/{DIGEST.upper()}{AT}"),
-    *(f"helix:session{AT}", f"helix:session/{SESSION[:8]}{AT}", f"helix:entry/{DIGEST}{AT}"),
-)
 DOCUMENTED = ("feed", "request", "end_turn", "recall", "summaries", "close")
 """What the page on benchmarks names of the replayer."""
 PROVIDERS = (
@@ -352,24 +336,14 @@ def test_fields_of_documents() -> None:
     assert_matches_golden("documents_fields", now, SCRIPTS)
 
 
-def test_links_and_second_starts_keep_their_form(tmp_path: Path) -> None:
-    """Which links are read, how each is copied, and with which lines a second start wakes the window."""
+def test_second_starts_keep_their_form(tmp_path: Path) -> None:
+    """With which lines a second start wakes the window."""
     file = tmp_path / "some.helix"
     file.touch()
-    assert (SAMPLE_TARGET, parse_target(str(file))) == ("sample:", f"import:{file}")
-    assert (IMPORT_PREFIX, parse_target(GOOD_LINKS[0])) == ("import:", GOOD_LINKS[0])
-    now = {
-        "good": {link: _outcome(link) for link in GOOD_LINKS},
-        "bad": {link: _outcome(link) for link in BAD_LINKS},
-    }
-    assert_matches_golden("links", now, "Links in notes and messages")
-
-
-def _outcome(link: str) -> str:
-    try:
-        return parse_link(link).text
-    except HelixError:
-        return "refused"
+    opening = argparse.Namespace(demo=False, workspace=None, session="0c7f")
+    assert SAMPLE_TARGET == "sample:"
+    assert parse_target(str(file)) == f"import:{file}"
+    assert launch_target(opening) == "session:0c7f"
 
 
 def test_variables_of_the_environment(tmp_path: Path) -> None:

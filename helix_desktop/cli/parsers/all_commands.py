@@ -319,6 +319,22 @@ def add_sessions(commands: Commands, common: argparse.ArgumentParser) -> None:
         add_json(command)
 
 
+def add_open(commands: Commands, common: argparse.ArgumentParser) -> None:
+    opening = commands.add_parser(
+        "open",
+        parents=[common],
+        help=tr("open a session in the window"),
+        description=tr("Open a session of any workspace in the window: in the one that runs, if one does."),
+    )
+    add_value(
+        opening,
+        "session",
+        "SESSION",
+        tr("its ID, or the beginning of it, as {command} prints it", command="sessions"),
+        types.session_id,
+    )
+
+
 def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
     searching = commands.add_parser(
         "search",
@@ -700,6 +716,7 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_run(commands, common)
     add_slash_commands(commands, common)
     add_sessions(commands, common)
+    add_open(commands, common)
     add_search(commands, common)
     add_cache(commands, common)
     add_changes(commands, common)

@@ -10,11 +10,10 @@ from itertools import islice
 from typing import TYPE_CHECKING, NoReturn
 
 from helix_desktop.cli import argument_types
-from helix_desktop.domain.choices import ARCHIVE_SUFFIX
+from helix_desktop.domain.choices import ARCHIVE_SUFFIX, FILE_SCHEME
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.links import FILE_SCHEME, is_link
 from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.translation import Translator
 
@@ -93,7 +92,7 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
         raise InvalidInput(
             text("Unknown command or file: '{argument}'.", argument=escape_hidden_name(argv[index])),
             text(
-                "It must be a command, a folder, an exported workspace ({suffix}) or a helix: link.",
+                "It must be a command, a folder or an exported workspace ({suffix}).",
                 suffix=ARCHIVE_SUFFIX,
             ),
             text("Commands: {commands}.", commands=command_names),
@@ -125,9 +124,9 @@ def is_option(argument: str, options: Collection[str]) -> bool:
 
 
 def _is_target(argument: str) -> bool:
-    """Return True if an argument is a folder, or looks like a link, a `file:` URL or an exported one."""
+    """Return True if an argument is a folder, or looks like a `file:` URL or an exported workspace."""
     lowered = argument.lower()
-    if is_link(argument) or lowered.startswith(FILE_SCHEME) or lowered.endswith(ARCHIVE_SUFFIX):
+    if lowered.startswith(FILE_SCHEME) or lowered.endswith(ARCHIVE_SUFFIX):
         return True
     return os.path.isdir(argument)
 
@@ -204,10 +203,8 @@ def build_command_parsers(*, with_all_commands: bool = True) -> tuple[argparse.A
         prog="helix-desktop",
         description=tr(
             "Manage the context of an AI coding agent, and see what is in it. Without a command, the window "
-            "opens. Instead of a command, TARGET can be a folder, an exported workspace ({file}) or a link "
-            "({link}).",
+            "opens. Instead of a command, TARGET can be a folder or an exported workspace ({file}).",
             file="FILE.helix",
-            link="helix:…",
         ),
         parents=[common],
     )
@@ -221,7 +218,7 @@ def build_command_parsers(*, with_all_commands: bool = True) -> tuple[argparse.A
     )
     root.add_argument("--demo", action="store_true", help=tr("open the guided sample in the window"))
     commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
-    # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a user
+    # Not listed, having no help text. Nothing may follow a target: a program that opens a file for a user
     # may let it end in words of its own, and another data directory would bring another's trust along.
     opening = commands.add_parser(OPEN_COMMAND, prog="helix-desktop")
     opening.add_argument("target", metavar="TARGET")

@@ -165,9 +165,6 @@ class LocateWorkspace(Intent, frozen=True):  # choose its folder, which was move
     workspace_id: str
 class RemoveWorkspace(Intent, frozen=True):  # from the list
     workspace_id: str
-class CopyLink(Intent, frozen=True):  # to a workspace, or to a session of the one on screen
-    workspace_id: str = ""
-    session_id: str = ""
 class NewSession(Intent, frozen=True):  # in a workspace by its id; none: the one on screen
     workspace_id: str = ""
 # of any workspace, in the window that shows it: at an event, with a text marked, or at an output of its cache

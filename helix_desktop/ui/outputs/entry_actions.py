@@ -52,8 +52,6 @@ class TrashEntries(Intent, frozen=True):
 class UndoTrash(Intent, frozen=True): ...  # the last move to the trash
 class RestoreEntries(Intent, frozen=True):
     digests: tuple[str, ...]
-class CopyEntryLinks(Intent, frozen=True):
-    digests: tuple[str, ...]
 class ShowEntryInChat(Intent, frozen=True):
     digest: str
 class ShowEntryInTimeline(Intent, frozen=True):
@@ -187,7 +185,6 @@ class EntryActions(QObject):
         add("cache-copy-hash", tr("Copy SHA-256"), self.copy_digests, "Ctrl+C")
         markers = partial(_copy, [_marker_text(row) for row in rows])
         add("cache-copy-marker", tr("Copy short description"), markers, is_enabled=bool(rows))
-        add("cache-copy-link", tr("Copy link"), CopyEntryLinks(digests))
         menu.addSeparator()
         state, digest = (single.state, single.digest) if single is not None else ("elsewhere", "")
         in_session = state not in (*_NOT_IN_WINDOW, "index")

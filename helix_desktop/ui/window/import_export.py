@@ -1,8 +1,4 @@
-"""Carries workspaces into files, and files into workspaces; opens our links, and files from outside.
-
-Neither does anything by itself. A file is taken in after a question; a link shows what is there, and what is
-not open yet is opened after a question, because opening starts what the user has agreed to there.
-"""
+"""Carries workspaces into files, and files into workspaces; a file from outside only after a question."""
 
 from __future__ import annotations
 
@@ -24,7 +20,7 @@ from helix_desktop.domain.choices import (
     SHARED_SUFFIXES,
     TRANSCRIPT_SUFFIX,
 )
-from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing
+from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store_reports import ArchiveInfo, ExportResult, ImportResult
@@ -33,7 +29,6 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
-from helix_desktop.services.links import Link, parse_link
 from helix_desktop.services.sharing import SharedText
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -48,7 +43,7 @@ from helix_desktop.ui.kit.forms import Choice, Choices, Draft, Form
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import Answer, Notice, NoticeLevel, show_folder
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.outputs.entry_actions import CopyEntryLinks, is_readable
+from helix_desktop.ui.outputs.entry_actions import is_readable
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.ui.window.workspace_controller import WorkspaceController
@@ -61,7 +56,6 @@ from helix_desktop.words.store_reports import export_summary, import_summary, re
 from helix_desktop.words.summaries import handover_titles
 from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, error_text, translate
-from helix_desktop.workspaces.registry import WorkspaceRecord
 
 tr = Translator("Workspaces")
 text = TextContext("Workspaces")
@@ -539,82 +533,6 @@ class ImportExportController(WindowPart):
     def _notice_workspace(self, workspace_id: str) -> str:
         """Return the workspace of a result's notice; one that is not on screen gets its notice everywhere."""
         return workspace_id if workspace_id == self._session.workspace_id else ""
-
-    @handles(intents.CopyLink)
-    def copy_link(self, workspace_id: str, session_id: str) -> None:
-        if place := workspace_id or self._session.workspace_id:
-            QGuiApplication.clipboard().setText(Link(place, session_id=session_id).text)
-
-    @handles(CopyEntryLinks)
-    def copy_entry_links(self, digests: Sequence[str]) -> None:
-        """Put links to contents on the clipboard, one per line."""
-        if self._session.workspace_id:
-            links = (Link(self._session.workspace_id, digest).text for digest in digests)
-            QGuiApplication.clipboard().setText("\n".join(links))
-
-    async def open_link(self, text: str) -> None:
-        """Show what a link leads to. Raises HelixError when it leads nowhere."""
-        link = parse_link(text)
-        record = self._find_workspace(link)
-        if record.id not in self._services.open_workspaces and not await self._ask(
-            tr("Open {workspace}?", workspace=_short_name(record.name)),
-            tr("A link points to this workspace: {folder}", folder=record.path),
-            (DialogChoice("", tr("Cancel")), DialogChoice("open", tr("Open", "verb"))),
-        ):
-            return
-        if link.session_id and self._windows.other_with(self._window, record.id, link.session_id) is not None:
-            await self._workspaces.open_in_front(record.id, link.session_id)
-            return
-        if self._session.workspace_id != record.id or record.id not in self._services.open_workspaces:
-            await self._workspaces.open_workspace(record.id)
-        if self._session.workspace_id != record.id or record.id not in self._services.open_workspaces:
-            return  # the window says why it could not be opened, or the user has gone elsewhere
-        if link.session_id:
-            await self._show_linked_session(link)
-        elif link.digest:
-            await self._show_content(link)
-
-    def _find_workspace(self, link: Link) -> WorkspaceRecord:
-        known = self._services.registry.list_workspaces(include_removed=True)
-        record = next((record for record in known if record.id == link.workspace_id), None)
-        if record is not None and record.listed:
-            return record
-        if record is not None:
-            name = _short_name(record.name)
-            raise WorkspaceMissing(
-                text("This link points to {workspace}, which was removed from the list.", workspace=name),
-                text("Its sessions and outputs are kept."),
-                text("Open its folder again: {folder}", folder=record.path),
-            )
-        folder = str(self._services.data_folder)
-        raise WorkspaceMissing(
-            text("This link points to a workspace that isn't on this computer."),
-            text("No workspace with ID {id} is in {folder}.", id=link.workspace_id, folder=folder),
-            text("Open the link where it was copied, or import an export of that workspace."),
-        )
-
-    async def _show_linked_session(self, link: Link) -> None:
-        workspace = self._services.open_workspaces[link.workspace_id]
-        if link.session_id not in {session.id for session in await workspace.store.sessions()}:
-            name = _short_name(self._services.registry.get(workspace.id).name)
-            raise InvalidInput(
-                text("This link points to a session that isn't in {workspace}.", workspace=name),
-                text("It may have been deleted."),
-                text("Check the trash (File menu)."),
-            )
-        await self._workspaces.open_session(link.session_id)
-        self._window.show_page("chat")
-
-    async def _show_content(self, link: Link) -> None:
-        workspace = self._services.open_workspaces[link.workspace_id]
-        await workspace.store.entry(link.digest)  # says so itself when there is none, or none any more
-        if not self._session.has_conversation:
-            raise InvalidInput(
-                text("The linked output can't be shown yet."),
-                text("The Outputs page opens with a session, and this workspace has none."),
-                text("Start a session, then open the link again."),
-            )
-        self._session.perform(intents.OpenCacheEntry(link.digest))
 
     @handles(intents.ImportArchive)
     async def import_archive(self, path: Path) -> None:

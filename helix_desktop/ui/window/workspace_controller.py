@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import UnionType
@@ -17,7 +17,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
 from helix_desktop.agent.session import TurnChanged
-from helix_desktop.domain.errors import HelixError, StoreClosed, StoreError, WorkspaceMissing
+from helix_desktop.domain.errors import HelixError, InvalidInput, StoreClosed, StoreError, WorkspaceMissing
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import NEW_TITLE, ChangesRecorded
 from helix_desktop.domain.events.summary import HandoverMade
@@ -344,6 +344,35 @@ class WorkspaceController(WindowPart):
                 await self.open_session(session_id)
             self._window.show_page("chat")
         return self._window
+
+    async def open_by_id(self, prefix: str) -> None:
+        """Show the session whose id begins so, of whichever workspace. Raises InvalidInput."""
+        found = await self._find_sessions(prefix)
+        if len(found) > 1:
+            raise InvalidInput(
+                _text("Several sessions start with {prefix}.", prefix=prefix),
+                fix=_text("Enter more of its ID."),
+            )
+        if not found:
+            raise InvalidInput(
+                _text("No session of any workspace starts with {prefix}.", prefix=prefix),
+                _text("It may have been deleted."),
+                _text("Check the ID, and the trash (File menu)."),
+            )
+        self._window.leave_settings()
+        await self.open_in_front(*found[0])
+
+    async def _find_sessions(self, prefix: str) -> list[tuple[str, str]]:
+        """Return workspace and id of each session whose id begins so."""
+        found: list[tuple[str, str]] = []
+        for workspace in list(self._services.open_workspaces.values()):
+            sessions = await workspace.store.sessions()
+            found += [(workspace.id, session.id) for session in sessions if session.id.startswith(prefix)]
+        async with aclosing(self._services.closed_sessions.list_by_workspace()) as closed:
+            async for record, listed in closed:
+                sessions = listed or []
+                found += [(record.id, session.id) for session in sessions if session.id.startswith(prefix)]
+        return found
 
     @handles(intents.GoToSession)
     async def go_to(self, workspace_id: str, session_id: str, seq: int, mark: str, digest: str) -> None:

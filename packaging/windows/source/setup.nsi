@@ -187,10 +187,6 @@ Section "install"
   WriteRegDWORD HKCU "${LIST_KEY}" "NoModify" 1
   WriteRegDWORD HKCU "${LIST_KEY}" "NoRepair" 1
 
-  WriteRegStr HKCU "${CLASSES}\helix" "" "URL:${APP}"
-  WriteRegStr HKCU "${CLASSES}\helix" "URL Protocol" ""
-  WriteRegStr HKCU "${CLASSES}\helix\DefaultIcon" "" "$INSTDIR\${PROGRAM},0"
-  WriteRegStr HKCU "${CLASSES}\helix\shell\open\command" "" '"$INSTDIR\${PROGRAM}" "%1"'    ; a link may hold quotes: the program takes nothing after it
   WriteRegStr HKCU "${CLASSES}\.helix" "" "${FILE_CLASS}"
   WriteRegStr HKCU "${CLASSES}\.helix\OpenWithProgids" "${FILE_CLASS}" ""
   WriteRegStr HKCU "${CLASSES}\${FILE_CLASS}" "" "${APP} workspace"
@@ -216,7 +212,6 @@ Section "Uninstall"
     Delete "$SMPROGRAMS\${APP}.lnk"
     DeleteRegKey HKCU "${LIST_KEY}"
     DeleteRegKey HKCU "${OWN_KEY}"
-    DeleteRegKey HKCU "${CLASSES}\helix"
     DeleteRegKey HKCU "${CLASSES}\${FILE_CLASS}"
     DeleteRegValue HKCU "${CLASSES}\.helix\OpenWithProgids" "${FILE_CLASS}"
     DeleteRegKey /ifempty HKCU "${CLASSES}\.helix\OpenWithProgids"

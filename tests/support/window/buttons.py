@@ -1,7 +1,7 @@
 """Find buttons and menu entries by object name: their labels can change without a test.
 
     press(dialog, "save_provider")
-    trigger(menu, "copy_link")
+    trigger(menu, "rename")
 
 A name of several parts, as "banner:action", is also found by its last parts.
 """

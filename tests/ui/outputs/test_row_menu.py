@@ -18,7 +18,6 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import TabButton
 from helix_desktop.ui.kit.intents import Export, Recall
 from helix_desktop.ui.outputs.entry_actions import (
-    CopyEntryLinks,
     PinEntries,
     RecallMany,
     RestoreEntries,
@@ -41,7 +40,7 @@ pytestmark = pytest.mark.qt_loop
 
 ALL = {
     "open", "recall", "find", "verify",
-    "export", "copy-content", "copy-hash", "copy-marker", "copy-link",
+    "export", "copy-content", "copy-hash", "copy-marker",
     "show-chat", "show-timeline", "pin", "trash",
 }  # fmt: skip
 
@@ -82,7 +81,7 @@ async def test_all_actions_are_there_and_apply_to_one_row(qtbot: QtBot, scope: T
         "open": "Enter", "recall": "Ctrl+Enter",
         "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
         "copy-content": "Ctrl+Shift+C", "copy-hash": "Ctrl+C", "pin": "P", "trash": "Del",
-        "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
+        "copy-marker": "", "show-chat": "", "show-timeline": "",
     }  # fmt: skip
     actions["copy-marker"].trigger()
     text = marker(row.digest, row.tool, row.target, row.size, row.first_line)
@@ -134,7 +133,6 @@ async def test_it_applies_to_the_complete_selection(qtbot: QtBot, scope: TaskSco
             ("pin", PinEntries(digests[:2], is_pinned=True)),
             ("restore", RestoreEntries(digests[2:3])),
             ("export", Export(digests=digests[:2])),
-            ("copy-link", CopyEntryLinks(digests[:3])),
             ("verify", VerifyEntries(digests[:3])),
         ):
             actions[name].trigger()

@@ -321,7 +321,6 @@ def test_a_click_opens_and_the_menu_renames(sidebar: Sidebar) -> None:
         "Open",
         "Open in new window",
         "Rename…\tF2",
-        "Copy link",
         "Export…",
         "",
         "Pin to top\tP",

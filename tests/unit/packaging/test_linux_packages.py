@@ -54,7 +54,7 @@ def desktop_entry() -> configparser.SectionProxy:
 def test_links_and_exported_workspaces_open_the_app() -> None:
     entry = desktop_entry()
     assert entry["Exec"] == "helix-desktop %u"
-    assert entry["MimeType"] == "x-scheme-handler/helix;application/x-helix-workspace;"
+    assert entry["MimeType"] == "application/x-helix-workspace;"
     assert entry["Icon"] == entry["StartupWMClass"] == share.ID
     mime = ET.parse(LINUX / f"{share.ID}.mime.xml").getroot()
     space = {"m": "http://www.freedesktop.org/standards/shared-mime-info"}

@@ -54,7 +54,6 @@ def app(tmp_path: Path) -> Path:
 
 def test_links_and_file_types_are_declared() -> None:
     keys = plistlib.loads(plistlib.dumps(bundle.info_plist(__version__)))
-    assert keys["CFBundleURLTypes"][0]["CFBundleURLSchemes"] == ["helix"]
     (declared,) = keys["UTExportedTypeDeclarations"]
     assert keys["CFBundleDocumentTypes"][0]["LSItemContentTypes"] == [declared["UTTypeIdentifier"]]
     assert declared["UTTypeTagSpecification"]["public.filename-extension"] == ["helix"]

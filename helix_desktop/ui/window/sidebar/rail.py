@@ -149,7 +149,6 @@ class Rail(Themed, QFrame):
         menu.add("show_folder", tr("Show folder"), intents.ShowFolder(workspace_id), is_enabled=is_there)
         menu.add("rename", tr("Rename…"), intents.RenameWorkspace(workspace_id))
         menu.add("locate", tr("Locate…"), intents.LocateWorkspace(workspace_id))
-        menu.add("copy_link", tr("Copy link"), intents.CopyLink(workspace_id))
         menu.addSeparator()
         menu.add("export", tr("Export…"), intents.Export(workspace_id))
         menu.add("import", tr("Import…"), intents.Import(workspace_id))

@@ -542,7 +542,6 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         menu.add("open_in_window", tr("Open in new window"), intents.OpenInNewWindow(item.id))
         if not item.version:
             menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
-        menu.add("copy_link", tr("Copy link"), intents.CopyLink(session_id=item.id))
         menu.add("export", tr("Export…"), intents.Export(session_id=item.id))
         if not item.parent:  # a subagent's place goes with the one that it works for
             menu.addSeparator()

@@ -1,4 +1,4 @@
-"""Several windows, each with a session of its own; files and links from outside find theirs."""
+"""Several windows, each with a session of its own; files and sessions from outside find theirs."""
 
 from __future__ import annotations
 
@@ -7,24 +7,20 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
-from helix_desktop.app.launch_targets import IMPORT_PREFIX
+from helix_desktop.app.launch_targets import IMPORT_PREFIX, SESSION_PREFIX
 from helix_desktop.app.run import StartTargets, StoredWindows, load_windows, open_places
 from helix_desktop.domain.errors import StoreWriteFailed
-from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.services.links import Link
 from helix_desktop.ui.chat.actions import EditMessage
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip, AttachText
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import (
-    OpenCacheEntry,
     OpenInNewWindow,
     OpenListedSession,
     Quit,
@@ -61,9 +57,9 @@ async def test_each_window_has_a_session_of_its_own_and_closing_one_ends_nothing
     await _check_an_edit_of_a_session_that_another_window_shows(rig, second)
     await _check_a_workspace_that_is_opened_again(rig, second, rig.folder / "project.helix")
     await _check_a_workspace_that_is_closed(rig, second)
-    second = await _check_a_link(rig)
+    second = await _check_a_session_from_outside(rig)
     await _check_a_message_of_a_closed_window(rig, second)
-    await _check_a_bad_link(rig)
+    await _check_an_unknown_session(rig)
     await _check_drafts(rig, monkeypatch)
 
 
@@ -332,19 +328,19 @@ def _questions(app_window: ControlledWindow) -> list[QuestionDialog]:
     return [dialog for dialog in dialogs if dialog.isVisible()]
 
 
-async def _check_a_link(rig: WindowRig) -> ControlledWindow:
+async def _check_a_session_from_outside(rig: WindowRig) -> ControlledWindow:
     await rig.open_folder("project")
     place = rig.app_window.shown_session
     await rig.run_turn("Say hello.")
     rig.window.show_page("changes")
     second = await new_window(rig)
-    link = Link(place.workspace_id, session_id=place.session_id).text
+    target = f"{SESSION_PREFIX}{place.session_id[:12]}"
     (rig.folder / "other").mkdir()
     rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
     await second.workspace_controller.open_folder(rig.folder / "other")
     places = second.shown_session
     second.window.show_page("cache")
-    await open_target(link, second, is_first=False)
+    await open_target(target, second, is_first=False)
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert rig.window.page() == "chat"
     assert (second.shown_session, second.window.page()) == (places, "cache")
@@ -360,13 +356,13 @@ async def _check_a_message_of_a_closed_window(rig: WindowRig, second: Controlled
     assert not second.window.isVisible()
 
 
-async def _check_a_bad_link(rig: WindowRig) -> None:
+async def _check_an_unknown_session(rig: WindowRig) -> None:
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
     second = await new_window(rig)
     targets = StartTargets(rig.wiring.windows, StoredWindows())
     second.window.show_page("cache")
     second.window.sidebar.search.setText("words")
-    targets.open_later("helix:nothing")
+    targets.open_later("session:0")
     await until(second.window.notices.names, "the error in the window in front")
     assert not rig.window.notices.names()
     await act(second.window.close)
@@ -551,9 +547,8 @@ async def test_files_and_links_from_outside_are_opened(qapp: QApplication, tmp_p
     """A first start asks for the folder of a file; what is broken is reported and changes nothing."""
     place = tmp_path / "Fern & Söhne.helix"
     async with open_window(qapp, tmp_path / "there") as rig:
-        await _check_copied_links(rig)
+        await _check_sessions_by_id(rig)
         await _check_a_file(rig, place)
-        await _check_broken_links(rig)
         await _check_an_invalid_file(rig)
     await _check_a_first_start(qapp, tmp_path, place)
 
@@ -614,74 +609,22 @@ async def _check_an_invalid_file(rig: WindowRig) -> None:
     assert not rig.window.findChildren(QuestionDialog)
 
 
-async def _check_broken_links(rig: WindowRig) -> None:
-    """A broken link is reported and changes nothing."""
-    shed = await rig.open_folder("shed")
-    for link, expected in (
-        ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "isn't on this computer"),
-        ("helix:run?command=rm", "This link can't be opened."),
-        (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
-        (f"helix:session/{'a' * 32}?workspace={shed}", "a session that isn't in shed"),
-    ):
-        await request_target(rig, link)
-        assert expected in rig.banner_text()
-    assert rig.workspace.id == shed
-    assert not rig.window.findChildren(QuestionDialog)
-    garden = await rig.open_folder("garden")
-    await rig.wiring.workspace_controller.open_workspace(shed)
-    await rig.wiring.workspace_controller.close_workspace(garden)
-    await _check_a_workspace_that_is_not_open(rig, garden)
-    await rig.wiring.workspace_controller.close_workspace(garden)
-    rig.wiring.services.registry.remove(garden)
-    await request_target(rig, f"helix:open?workspace={garden}")
-    assert "garden, which was removed from the list" in rig.banner_text()
-
-
-async def _check_copied_links(rig: WindowRig) -> None:
-    clipboard = QGuiApplication.clipboard()
+async def _check_sessions_by_id(rig: WindowRig) -> None:
+    """One of a workspace that is open or not comes on screen; an unknown one changes nothing."""
     garden = await rig.open_folder("garden", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")
     session_id = rig.conversation.session.id
-    digest = rig.events(ToolAnswered)[0].digest
-    rig.perform(OpenCacheEntry(digest))
-    outputs = rig.views.outputs.get()
-    await until(lambda: outputs.table.selected_digests() == (digest,), "the entry")
-    entry(outputs.entry_actions.menu(outputs.filter_bar), "cache-copy-link")
-    to_content = clipboard.text()
-    entry(
-        rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session_id)),
-        "copy_link",
-    )
-    to_session = clipboard.text()
-    entry(rig.window.rail.menu_for(garden), "copy_link")
-    to_garden = clipboard.text()
-    assert to_content == f"helix:content/{digest}?workspace={garden}"
-    assert to_session == f"helix:session/{session_id}?workspace={garden}"
-    assert to_garden == f"helix:open?workspace={garden}"
-
-    await rig.open_folder("shed")
-    await request_target(rig, to_garden)
-    assert rig.workspace.id == garden
-    await rig.open_folder("shed")
-    rig.window.show_page("chat")
-    await request_target(rig, to_content)
-    await until(lambda: rig.window.page() == "cache", "the cache")
-    await until(lambda: outputs.table.current_digest() == digest, "the entry")
-    await rig.wiring.workspace_controller.new_session()
-    await request_target(rig, to_session)
-    assert rig.conversation.session.id == session_id
+    shed = await rig.open_folder("shed")
+    await request_target(rig, SESSION_PREFIX + "0" * 32)
+    assert "No session of any workspace starts with 0000" in rig.banner_text()
+    assert rig.workspace.id == shed
+    await request_target(rig, SESSION_PREFIX + session_id[:12])
+    assert (rig.workspace.id, rig.conversation.session.id) == (garden, session_id)
+    await rig.wiring.workspace_controller.open_workspace(shed)
+    await rig.wiring.workspace_controller.close_workspace(garden)
+    await request_target(rig, SESSION_PREFIX + session_id)
+    assert (rig.workspace.id, rig.conversation.session.id) == (garden, session_id)
     assert rig.window.page() == "chat"
-    assert not rig.banner_text()
-
-
-async def _check_a_workspace_that_is_not_open(rig: WindowRig, garden: str) -> None:
-    """It is opened after a question, and a second link asks not next to the first."""
-    for answer in ("cancel", "open"):
-        opening = request_target(rig, f"helix:open?workspace={garden}")
-        dialog = await rig.dialog(QuestionDialog)
-        assert "Open garden?" in dialog_text(dialog)
-        assert garden not in rig.wiring.services.open_workspaces
-        await request_target(rig, f"helix:open?workspace={garden}")
-        press(dialog, answer)
-        await opening
-    assert rig.workspace.id == garden
+    await rig.wiring.workspace_controller.new_session()
+    await request_target(rig, SESSION_PREFIX)
+    assert "Several sessions start with" in rig.banner_text()
