@@ -16,7 +16,7 @@ from helix_desktop.config.toml_file import read_document, read_fields
 from helix_desktop.domain.body_decoding import BodyDecoder, BodyUndecodable
 from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.ui.chat.markdown.formulas import draw_formula
-from helix_desktop.ui.design.viewer.json_view import parse_json
+from helix_desktop.ui.design.viewer.json_text import indent_json
 from tests.support.call_count import calls_of
 
 _JSON = (
@@ -50,8 +50,8 @@ def units(of: tuple[str, ...]) -> st.SearchStrategy[list[str]]:
 @example(["["], 3_000)
 @example(['{"a":'], 3_000)
 def test_json(parts: list[str], count: int) -> None:
-    """Nested without end, or cut anywhere: it is a tree or it is none."""
-    check_grows_with_its_length("".join(parts) * count, lambda text: parse_json(text.encode()))
+    """Nested without end, or cut anywhere: it is indented, or it is no JSON."""
+    check_grows_with_its_length("".join(parts) * count, lambda text: indent_json(text.encode()))
 
 
 @given(units(_LATEX), st.integers(1, 60))

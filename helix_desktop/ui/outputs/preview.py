@@ -26,13 +26,7 @@ from helix_desktop.ui.design.minute_clock import MinuteClock
 from helix_desktop.ui.design.style.theme import Themed, restyle
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.viewer.json_view import (
-    MAX_JSON_BYTES,
-    JsonNode,
-    JsonView,
-    may_be_json,
-    parse_json,
-)
+from helix_desktop.ui.design.viewer.json_text import MAX_JSON_BYTES, indent_json, may_be_json
 from helix_desktop.ui.design.viewer.picture import ImageView
 from helix_desktop.ui.kit.commands import PageKeys
 from helix_desktop.ui.outputs.rows import CacheRow, CacheState, PreviewState, target_name, tool_name
@@ -98,8 +92,8 @@ the room of the title.
 _MEMORY_KEY = "cache_views"
 _WRAPS = "wrap"  # among the choices by what a content is
 _GAP_PX = 8
-_INLINE_JSON_BYTES = 16 * 1024  # bytes that are parsed without a thread, in less than a millisecond
-_IN_TEXT = ("", "text", "hex")  # views that show the rows of the text
+_INLINE_JSON_BYTES = 16 * 1024  # bytes that are indented without a thread
+_IN_TEXT = ("", "text", "indented", "hex")  # views that show the rows of the text
 
 
 class EntryContent(ContentViewer):
@@ -111,26 +105,20 @@ class EntryContent(ContentViewer):
         super().__init__(start)
         self._begin = start
         self._row: CacheRow | None = None
-        self._root: JsonNode | None = None
-        self._parsed: bytes | None = None  # what the tree is of, or was looked for in
+        self._indented: bytes | None = None
+        self._parsed: bytes | None = None  # what was indented, or was found to be no JSON
         self._facts = ""
         self.view = ""
         """The name of the view on screen; empty without a content."""
         self._choices: dict[str, str] = {}  # what a content is, and the view that was chosen for such
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
-        names = {"image": tr("Image"), "text": tr("Text"), "tree": tr("Tree"), "hex": tr("Hex")}
+        names = {"image": tr("Image"), "text": tr("Text"), "indented": tr("Indented"), "hex": tr("Hex")}
         self.switch = ViewSwitch(tr("View"), names)
         self.head.insertWidget(2, self.switch)
         self.head.insertSpacing(3, _GAP_PX)
         self.switch.view_selected.connect(self.choose)
         self.wrap_button.clicked.connect(lambda on: self._choose(_WRAPS, "on" if on else ""))
-        self.indexed.connect(self._find_tree)
-
-    @cached_property
-    def tree(self) -> JsonView:
-        view = JsonView()
-        self.pages.addWidget(view)
-        return view
+        self.indexed.connect(self._find_json)
 
     @cached_property
     def image(self) -> ImageView:
@@ -140,13 +128,12 @@ class EntryContent(ContentViewer):
 
     @property
     def page(self) -> QWidget:
-        match self.view:
-            case "tree":
-                return self.tree
-            case "image":
-                return self.image
-            case _:
-                return self.text
+        return self.image if self.view == "image" else self.text
+
+    @property
+    def is_as_stored(self) -> bool:
+        """Return True if the lines on screen are those of the stored text, so that they can be recalled."""
+        return self.view == "text"
 
     def remember(self, load: Callable[[str], bytes], save: Callable[[str, bytes], None]) -> None:
         """Take the choices of the last run, and save those of this one."""
@@ -173,7 +160,7 @@ class EntryContent(ContentViewer):
         self._write_facts(facts)
 
     def clear(self) -> None:
-        self._row = self._root = self._parsed = None
+        self._row = self._indented = self._parsed = None
         self.view = ""
         self.show_data(None)
         self._update_views()
@@ -191,7 +178,7 @@ class EntryContent(ContentViewer):
         self._save(_MEMORY_KEY, msgspec.json.encode(self._choices))
 
     def open_find(self) -> None:
-        """Open find in the view on screen; a tree or an image is searched as text."""
+        """Open find in the view on screen; an image is searched as bytes."""
         if self.view not in _IN_TEXT and self._views():
             self._show_view("text" if self.text.content.is_text else "hex")
         super().open_find()
@@ -202,40 +189,38 @@ class EntryContent(ContentViewer):
             self.find_bar.hide()
 
     def _kind(self) -> str:
-        if self._root is not None:
+        if self._indented is not None:
             return "json"
         return "text" if self.text.content.is_text else "image" if self._is_image() else "binary"
 
     def _is_image(self) -> bool:
         return identify_image(self._data or b"", "") is not None
 
-    def _find_tree(self) -> None:
-        """Parse what may be JSON, in a thread where it is long."""
+    def _find_json(self) -> None:
+        """Indent what may be JSON, in a thread where it is long."""
         data = self._data
         if data is not None and data is not self._parsed:
-            self._root, self._parsed = None, data
+            self._indented = None
+            self._parsed = data
             if len(data) <= _INLINE_JSON_BYTES:
-                self._show_tree(data, parse_json(data))
+                self._indented = indent_json(data)
             elif may_be_json(data):
-                self._begin(self._parse(data), "parse")
+                self._begin(self._indent(data), "indent")
         self._update_views()
 
-    async def _parse(self, data: bytes) -> None:
-        self._show_tree(data, await asyncio.to_thread(parse_json, data))
-        self._update_views()
-
-    def _show_tree(self, data: bytes, root: JsonNode | None) -> None:
-        if data is self._parsed and root is not None:
-            self.tree.show_root(root)
-            self._root = root
+    async def _indent(self, data: bytes) -> None:
+        indented = await asyncio.to_thread(indent_json, data)
+        if data is self._parsed:
+            self._indented = indented
+            self._update_views()
 
     def _views(self) -> tuple[str, ...]:
         """Return the views that make sense for the content on show, the first choice first."""
-        if self._row is None or self._data is None or self.text.content.data is not self._data:
+        if self._row is None or self._data is None or self.text.content.data is not self._shown_data:
             return ()
         if not self.text.content.is_text:
             return ("image", "hex") if self._is_image() else ("hex",)
-        return ("text", "hex") if self._root is None else ("text", "tree", "hex")
+        return ("text", "hex") if self._indented is None else ("text", "indented", "hex")
 
     def _write_facts(self, facts: str) -> None:
         self.meta.set_text(facts)
@@ -257,13 +242,15 @@ class EntryContent(ContentViewer):
         in_text, data = view in _IN_TEXT, self._data or b""
         obstacles = {}  # of views that a user may look for
         if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
-            obstacles["tree"] = tr("Too large for a tree (over {size}).", size=format_size(MAX_JSON_BYTES))
+            limit = format_size(MAX_JSON_BYTES)
+            obstacles["indented"] = tr("Too large to be indented (over {size}).", size=limit)
         self.switch.show()
         self.switch.show_views(self._views(), view, obstacles)
         self._show_text_parts(in_text)
         self._write_facts(self._facts)
         self.pages.setCurrentWidget(self.page)
         if in_text:
+            self.show_form(self._indented if view == "indented" else None)
             self.set_hex(view == "hex")
         elif view == "image":
             self.image.show_data(data)
@@ -419,7 +406,7 @@ class Preview(Themed, QWidget):
         return " · ".join(filter(None, parts))
 
     def _on_lines_selected(self, first: int, last: int) -> None:
-        self.lines = (first, last)
+        self.lines = (first, last) if self.content.is_as_stored else (0, 0)
         self._update_recall_button()
 
     def show_matches(self, words: str) -> None:
@@ -428,7 +415,7 @@ class Preview(Themed, QWidget):
 
     def _on_found(self, words: str) -> None:
         self.matches_button.hide()
-        if words and self.content.text.content.is_text:
+        if words and self.content.text.content.is_text and self.content.is_as_stored:
             self.matches_found.emit(words)
 
     def _update_recall_button(self) -> None:

@@ -366,6 +366,22 @@ async def test_recall_complete_and_by_lines(qtbot: QtBot, scope: TaskScope) -> N
     assert intents_of(pane, pane.preview.recall_button.click) == [Recall(row.digest, 2, 4)]
 
 
+async def test_lines_of_indented_json_are_no_lines_of_the_output(qtbot: QtBot, scope: TaskScope) -> None:
+    pane = await open_outputs_page(qtbot, scope, sample_cache(10))
+    pane.table.select_row(0)
+    pane.show_preview(PreviewState(cache_row(0), b'[{"a": 1}, {"a": 2}]'))
+    content = pane.preview.content
+    content.choose("indented")
+    cursor = QTextCursor(content.text.document().findBlockByNumber(2))
+    cursor.movePosition(QTextCursor.MoveOperation.EndOfBlock, QTextCursor.MoveMode.KeepAnchor)
+    content.text.setTextCursor(cursor)
+    assert content.text.selected_lines() == (3, 3)
+    assert intents_of(pane, pane.preview.recall_button.click) == [Recall(cache_row(0).digest)]
+    content.choose("text")
+    content.text.selectAll()
+    assert intents_of(pane, pane.preview.recall_button.click) == [Recall(cache_row(0).digest, 1, 1)]
+
+
 async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
     """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do the same as their buttons."""
     pane = await open_outputs_page(qtbot, scope, sample_cache(10))

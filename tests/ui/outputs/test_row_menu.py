@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 
 import pytest
@@ -260,30 +261,30 @@ async def test_long_lines_are_wrapped_on_request_which_is_remembered(content: En
     assert bar.maximum() == 0
 
 
-async def test_json_has_a_tree_that_the_keyboard_folds(content: EntryContent) -> None:
-    content.show_entry(PreviewState(cache_row(2), b'{"a": {"b": [1, "\xc3\x9f"]}, "c": true}'), "", "")
-    assert buttons(content) == {"text": True, "tree": True, "hex": True}
-    content.choose("tree")
-    tree = content.tree
-    assert tree.hasFocus()
-    first = tree.currentIndex()
-    assert tree.model().data(first) == "a: {…} 1 member"
-    assert tree.isExpanded(first)
-    QTest.keyClick(tree, Qt.Key.Key_Left)
-    assert not tree.isExpanded(first)
-    QTest.keyClick(tree, Qt.Key.Key_Asterisk)
-    for _ in range(3):
-        QTest.keyClick(tree, Qt.Key.Key_Down)
-    QTest.keyClick(tree, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-    assert QGuiApplication.clipboard().text() == "ß"
+async def test_json_is_shown_indented_on_request_which_is_remembered(content: EntryContent) -> None:
+    data = b'{"a": {"b": [1, "\xc3\x9f"]}, "c": true}'
+    content.show_entry(PreviewState(cache_row(2), data), "", "")
+    assert buttons(content) == {"text": True, "indented": True, "hex": True}
+    content.choose("indented")
+    assert content.text.hasFocus()
+    indented = json.dumps(json.loads(data), indent=2, ensure_ascii=False)
+    assert content.text.toPlainText() == indented
+    content.copy_content()
+    assert QGuiApplication.clipboard().text() == indented
+    content.open_find()
+    assert content.view == "indented"
     content.show_entry(PreviewState(cache_row(3), b'{"a": 1,}'), "", "")
     assert buttons(content) == {"text": True, "hex": True}
-    large = b"[" + b'{"a": 1},' * 4_000 + b"1]"
+    assert content.text.toPlainText() == '{"a": 1,}'
+    large = b"[" + b'{"a": 1},' * 40_000 + b"1]"
     content.show_entry(PreviewState(cache_row(4), large), "", "")
-    await wait_until(lambda: content.view == "tree")
-    assert tree.model().rowCount() == 41
-    content.open_find()
-    assert content.view == "text"
+    await wait_until(lambda: content.view == "indented")
+    await wait_until(lambda: content.text.content.last_line == 3 * 40_000 + 3)
+    assert content.text.toPlainText().startswith('[\n  {\n    "a": 1\n  },\n')
+    content.choose("hex")
+    await wait_until(lambda: content.text.content.is_binary)
+    content.choose("text")
+    await wait_until(lambda: content.text.content.data is large)
 
 
 async def test_an_image_is_seen_first_and_as_bytes(content: EntryContent) -> None:

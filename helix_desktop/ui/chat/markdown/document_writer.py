@@ -382,8 +382,6 @@ class DocumentWriter:
             form.setFontStrikeOut(True)
         if span.is_warning:
             form.setForeground(self._style.color(self._style.theme.warn))
-        if span.raised:
-            form.setVerticalAlignment(QTextCharFormat.VerticalAlignment.AlignSuperScript)
         if span.link:
             form.setAnchor(True)
             form.setAnchorHref(span.link)

@@ -12,11 +12,10 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 from markdown_it import MarkdownIt
-from markdown_it.common.utils import normalizeReference
 from markdown_it.parser_block import ParserBlock
 from markdown_it.parser_inline import ParserInline
 from markdown_it.ruler import RuleOptionsType
-from markdown_it.rules_block import StateBlock, list_block
+from markdown_it.rules_block import StateBlock, list_block, reference
 from markdown_it.rules_block.table import table
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
@@ -40,79 +39,6 @@ _MIN_STEPS, _STEPS_PER_CHAR = 20_000, 6  # of reading; what people write takes a
 _STEPS = "steps_left"  # key of what a parser knows of its text
 
 _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
-
-NOTE_NUMBER = "note_number"
-"""The kind of token that stands where a note is named."""
-_REFERENCE = re.compile(r"\[(\^[^\s\[\]]+)\]")
-_OPENING = re.compile(r"\[(\^[^\s\[\]]+)\]:[ \t]*")
-_CODE_INDENT = 4  # columns
-_INSIDE = "inside_note"  # key of what a parser knows of its text: whether a note's own text is being read
-_COUNT = "note_count"  # and how many notes it has met
-
-
-def _take_note(state: StateBlock, first: int, last: int, silent: bool) -> bool:
-    """Write a note as an item of a list; what goes on of it is indented, or the same paragraph.
-
-    A note in a note's own text stays words: else each of them could hold another one without an end.
-    """
-    if state.env.get(_INSIDE):
-        return False
-    start = state.bMarks[first] + state.tShift[first]
-    opening = _OPENING.match(state.src, start, state.eMarks[first])
-    if opening is None or state.sCount[first] - state.blkIndent >= _CODE_INDENT:
-        return False
-    if silent:
-        return True
-    end = _end_of_note(state, first, last)
-    lines = [state.src[opening.end() : state.eMarks[first]]]
-    lines += [
-        state.getLines(line, line + 1, state.blkIndent + _CODE_INDENT, False)
-        for line in range(first + 1, end)
-    ]
-    references, key = state.env.setdefault("references", {}), normalizeReference(opening.group(1))
-    if key not in references:  # notes are numbered in the order in which they are written
-        state.env[_COUNT] = state.env.get(_COUNT, 0) + 1
-        references[key] = {"title": f"[{state.env[_COUNT]}]", "href": ""}
-    state.push("ordered_list_open", "ol", 1).map = [first, end]
-    item = state.push("list_item_open", "li", 1)
-    item.map, item.info = [first, end], str(references[key]["title"])
-    inside = len(state.tokens)
-    state.env[_INSIDE] = True
-    state.md.block.parse("\n".join(lines), state.md, state.env, state.tokens)
-    state.env[_INSIDE] = False
-    for token in state.tokens[inside:]:
-        token.level += state.level
-        token.map = [first + line for line in token.map] if token.map else None
-    state.push("list_item_close", "li", -1)
-    state.push("ordered_list_close", "ol", -1)
-    state.line = end
-    return True
-
-
-def _end_of_note(state: StateBlock, first: int, last: int) -> int:
-    end, line = first + 1, first + 1
-    state.parentType = "root"  # a paragraph before leaves its own behind: an empty item would not end a note
-    rules = state.md.block.ruler.getRules("paragraph")
-    while line < last:
-        if not state.isEmpty(line):
-            is_indented = state.sCount[line] - state.blkIndent >= _CODE_INDENT
-            if not is_indented and (line > end or any(rule(state, line, last, True) for rule in rules)):
-                break
-            end = line + 1
-        line += 1
-    return end
-
-
-def _take_number(state: StateInline, silent: bool) -> bool:
-    reference = _REFERENCE.match(state.src, state.pos, state.posMax)
-    note = state.env.get("references", {}).get(normalizeReference(reference.group(1))) if reference else None
-    if reference is None or note is None:
-        return False
-    if not silent:
-        state.push(NOTE_NUMBER, "sup", 0).content = str(note["title"])
-    state.pos = reference.end()
-    return True
-
 
 _LONGEST = 2_000  # characters of a formula
 _ENDS = {"$$": "$$", "\\(": "\\)", "\\[": "\\]", "$": "$"}
@@ -185,7 +111,6 @@ class Span(msgspec.Struct, frozen=True):
     code: bool = False
     formula: bool = False
     link: str = ""
-    raised: bool = False
     is_warning: bool = False
 
 
@@ -312,6 +237,14 @@ def _take_list(state: StateBlock, first: int, last: int, silent: bool) -> bool:
     return begins
 
 
+def _take_reference(state: StateBlock, first: int, last: int, silent: bool) -> bool:
+    """Read where a link goes as the library does; `[^1]: words` stays as it is written."""
+    start = state.bMarks[first] + state.tShift[first]
+    if state.src.startswith("[^", start):
+        return False
+    return reference(state, first, last, silent)
+
+
 class _PermissiveMarkdownIt(MarkdownIt):
     """Lets every link pass, so that one of a foreign scheme is shown as its words; spans check schemes."""
 
@@ -328,8 +261,7 @@ class _PermissiveMarkdownIt(MarkdownIt):
 def _markdown_it() -> MarkdownIt:
     """Made once, since that takes longer than reading a message; it keeps nothing between texts.
 
-    It takes `[^1]` as a number where the text has `[^1]: words` anywhere, and `$x$`, `$$x$$`, `\\(x\\)` and
-    `\\[x\\]` as formulas.
+    It takes `$x$`, `$$x$$`, `\\(x\\)` and `\\[x\\]` as formulas.
     """
     options = {"html": False, "maxNesting": _MAX_NESTED}
     parser = _PermissiveMarkdownIt("commonmark", options).enable(["table", "strikethrough"])
@@ -337,8 +269,7 @@ def _markdown_it() -> MarkdownIt:
     interrupts: RuleOptionsType = {"alt": ["paragraph", "reference"]}
     parser.block.ruler.at("table", _take_table, interrupts)
     parser.block.ruler.at("list", _take_list, {"alt": ["paragraph", "reference", "blockquote"]})
-    parser.block.ruler.before("reference", "footnote", _take_note, interrupts)
-    parser.inline.ruler.before("link", "footnote_number", _take_number)
+    parser.block.ruler.at("reference", _take_reference)
     parser.inline.ruler.before("escape", "formula", _take_formula)
     return _enable_limits(parser)
 
@@ -396,8 +327,6 @@ def _read_chunks(parser: MarkdownIt, text: str, env: dict[str, Any]) -> list[Top
     except Exception:  # noqa: BLE001 - a model wrote the text, and must not take the window with it
         _log.exception("Markdown of %d characters can't be read", len(text))
         return None
-    finally:
-        env.pop(_INSIDE, None)  # reading may have failed in a note
 
 
 def plain_blocks(text: str) -> tuple[Block, ...]:
@@ -580,8 +509,6 @@ def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
             yield replace(style, text=token.content, code=True)
         case _ if token.type == FORMULA:
             yield replace(style, text=token.content, code=True, formula=True)
-        case _ if token.type == NOTE_NUMBER:
-            yield replace(style, text=token.content, raised=True)
         case "softbreak":
             yield replace(style, text=" ")
         case "hardbreak":

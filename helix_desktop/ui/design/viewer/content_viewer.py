@@ -440,6 +440,7 @@ class ContentViewer(Themed, Card):
         self._position = ""
         self._search_text = self._name = ""
         self._as_hex, self._first_number = False, 1
+        self._other_form: bytes | None = None
         self.text = PagedText()
         self.pages = QStackedWidget()
         self.pages.addWidget(self.text)
@@ -499,12 +500,14 @@ class ContentViewer(Themed, Card):
             return
         self._show_problem(problem, has_data=data is not None)
         self._data, self._name, self._as_hex, self._first_number = data, name, False, first_number
+        self._other_form = None
         self._show_rows()
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show bytes that are indexed already; `name` is their file's, for the colors."""
         self._show_problem("", has_data=True)
         self._data, self._name, self._as_hex, self._first_number = content.data, name, False, 1
+        self._other_form = None
         self.find_bar.clear_hits()
         self._show(content)
 
@@ -519,9 +522,20 @@ class ContentViewer(Themed, Card):
             self._as_hex = on
             self._show_rows()
 
+    def show_form(self, form: bytes | None) -> None:
+        """Show the content in another form, such as indented; None stands for the bytes themselves."""
+        if form is not self._other_form:
+            self._other_form = form
+            self._show_rows()
+
+    @property
+    def _shown_data(self) -> bytes | None:
+        return self._data if self._other_form is None else self._other_form
+
     def copy_content(self) -> None:
-        if self._data is not None:
-            QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
+        data = self._shown_data
+        if data is not None:
+            QGuiApplication.clipboard().setText(data.decode(errors="replace"))
             self.copy_button.show_copied(True)
             QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self.copy_button.show_copied(False))
 
@@ -553,7 +567,8 @@ class ContentViewer(Themed, Card):
             self.find_bar.open_bar()
 
     def _show_rows(self) -> None:
-        data, as_hex = self._data or b"", self._as_hex
+        data = self._shown_data or b""
+        as_hex = self._as_hex
         self.find_bar.clear_hits()
         if self._start is None or len(data) <= _INLINE_INDEX_BYTES:
             self._show(PagedContent(data, as_hex=as_hex, first_number=self._first_number))
@@ -575,7 +590,7 @@ class ContentViewer(Themed, Card):
     async def _index(self, data: bytes, as_hex: bool) -> None:
         first = self._first_number
         content = await asyncio.to_thread(PagedContent, data, as_hex=as_hex, first_number=first)
-        if self._data is data and self._as_hex == as_hex:
+        if self._shown_data is data and self._as_hex == as_hex:
             self._show(content)
 
     def _show(self, content: PagedContent) -> None:

@@ -26,7 +26,7 @@ _PIECES = (
     "$$\na\\\\\n  b\n$$\n",
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "    ", "```", "```py\n", "~~~\n", "`", "**",
     "> ", "# ", "| a | b |\n|--|--|\n", "---\n", "\n```\n", "[x](http://a.b)", "![i](file:///x)",
-    "[^1]: ", "\n\n[^n]: A note.\n    On.\n\n", "**a**\n",
+    "[^1]: ", "**a**\n",
 )  # fmt: skip
 
 
@@ -184,17 +184,14 @@ def test_a_formula_on_lines_of_its_own_parts_a_paragraph() -> None:
     assert "".join(span.text for span in _spans(text)) == "Sowhere e is"
 
 
-def test_a_footnote_is_a_raised_number_and_its_text_stands_where_it_is_written() -> None:
-    text = "One[^a], two[^7], `[^a]`, [^a-z].\n\n[^a]: First *note*\n[^7]: https://x.org\n\n    On.\n\nEnd"
-    numbers = [span.text for span in _spans(text) if span.raised]
-    assert numbers == ["[1]", "[2]"]
-    assert Span("[^a]", code=True) in _spans(text)
-    assert any("[^a-z]" in span.text for span in _spans(text)), "no such note"
-    notes = [block for chunk in MarkdownParser().parse(text)[1:] for block in chunk.blocks]
-    leaves = [leaf for block in notes if isinstance(block, Prose) for leaf in block.paragraphs]
+def test_a_footnote_stays_as_it_is_written() -> None:
+    text = "One[^a].\n\n[^a]: First *note*\n\n[^7]: https://x.org\n\nEnd"
+    leaves = _leaves(text)
     assert ["".join(span.text for span in leaf.spans) for leaf in leaves] == [
-        "First note", "https://x.org", "On.", "End",
+        "One[^a].", "[^a]: First note", "[^7]: https://x.org", "End",
     ]  # fmt: skip
-    assert [(leaf.marker, leaf.item_marker) for leaf in leaves] == [
-        ("[1]", ""), ("[2]", ""), ("", "[2]"), ("", ""),
-    ]  # fmt: skip
+
+
+def test_what_goes_on_of_an_item_knows_its_marker() -> None:
+    leaves = _leaves("100. One\n\n     On.")
+    assert [(leaf.marker, leaf.item_marker) for leaf in leaves] == [("100.", ""), ("", "100.")]
