@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.domain.dialects import DialectName
+from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     CacheHints,
     Message,
@@ -83,7 +84,7 @@ def bodies_of(name: DialectName) -> list[bytes]:
         bodies.append(dialect.exchange(request).body())
         answer = answered(dialect, name, request, turn)
         messages.append(Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim))
-        images = ()
+        images: tuple[Image, ...] = ()
         if turn % 3 == 0:
             image, content = image_and_bytes(f"{turn}.png", turn)
             image_data[image.digest] = content
