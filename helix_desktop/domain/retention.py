@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary
+from helix_desktop.domain.store import CacheEntry, EntryRecord, SessionSummary, SessionVersions
 
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -101,6 +101,14 @@ class TrashContents(msgspec.Struct, frozen=True):
     @property
     def stored_size(self) -> int:
         return sum(entry.stored_size for entry in self.entries)
+
+    @property
+    def session_rows(self) -> dict[tuple[str, ...], SessionSummary]:
+        """Return the session that stands for all versions of one, by the ids of these; without subagents."""
+        ids = {session.id for session in self.sessions}
+        own = [session for session in self.sessions if session.parent not in ids]
+        versions = SessionVersions(own)
+        return {versions.ids_of(session.id): versions.row_of(session) for session in own}
 
 
 def is_collectable(entry: EntryRecord, at_ms: int, grace_ms: int) -> bool:

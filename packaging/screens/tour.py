@@ -166,8 +166,6 @@ class ScreenTour(DemoTour):
         self._controllers.window.pages.inspector.go_back()
         for action in (
             commands.guide,
-            commands.clean_up,
-            commands.trash,
             commands.forget,
             commands.set_budget,
         ):

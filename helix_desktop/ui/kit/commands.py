@@ -308,9 +308,7 @@ class WindowCommands(CommandTable):
     new_window = _file(text("New window"), intents.NewWindow(), "Ctrl+Alt+N", group=1)
     switch_workspace = _file(text("Go to…"), intents.OpenSwitcher(), "Ctrl+K", group=1,
         also=_also("switch jump workspace session"))
-    clean_up = _file(text("Clean up…"), intents.CleanUp(), group=2, needs=_WORKSPACE,
-        also=_also("delete free disk space retention"))
-    trash = _file(text("Trash…"), intents.ShowTrash(), group=2, needs=_WORKSPACE,
+    trash = _file(text("Show trash"), intents.ShowTrash(), group=2, needs=_WORKSPACE,
         also=_also("deleted restore recycle bin"))
     forget = _file(text("Remove a secret…"), intents.RemoveSecret(), group=2, needs=_WORKSPACE,
         also=_also("delete password key redact"))

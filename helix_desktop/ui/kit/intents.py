@@ -179,8 +179,13 @@ class NewWindow(Intent, frozen=True): ...
 class OpenSwitcher(Intent, frozen=True): ...
 class SearchEverything(Intent, frozen=True):  # messages, outputs, handovers, file names of all workspaces
     words: str = ""
-class CleanUp(Intent, frozen=True): ...  # what the cache could do without
-class ShowTrash(Intent, frozen=True): ...
+class ShowTrash(Intent, frozen=True): ...  # outputs of it on their page, sessions in the list
+class ShowUnused(Intent, frozen=True): ...  # outputs that no session uses
+class TrashUnused(Intent, frozen=True): ...  # all of these that a clean-up may take
+class DeletePermanently(Intent, frozen=True):  # outputs and sessions in the trash, after a question
+    digests: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+class EmptyTrash(Intent, frozen=True): ...  # after a question
 class RemoveSecret(Intent, frozen=True):  # a text, or an output by its digest
     digest: str = ""
 class Export(Intent, frozen=True):  # after a question, in which this is chosen; none: what is on screen
@@ -272,7 +277,8 @@ class ArchiveSession(Intent, frozen=True):  # or unarchive it, likewise
     is_on: bool = True
 class TrashSession(Intent, frozen=True):
     session_id: str
-class RestoreSession(Intent, frozen=True): ...  # the one that was moved to the trash last
+class RestoreSession(Intent, frozen=True):  # none: the one that was moved to the trash last
+    session_id: str = ""
 # one of the list, at a message that a search found, by its event
 class OpenListedSession(Intent, frozen=True):
     session_id: str

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QMenu
 from helix_desktop.context.intake.marker import marker
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
-from helix_desktop.ui.kit.intents import Export, Intent, Recall, RemoveSecret, perform
+from helix_desktop.ui.kit.intents import DeletePermanently, Export, Intent, Recall, RemoveSecret, perform
 from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, target_option, tool_option
 from helix_desktop.ui.outputs.preview import MAX_RECALLED, Preview, RecallSelection
 from helix_desktop.ui.outputs.rows import (
@@ -138,9 +138,15 @@ class EntryActions(QObject):
         return all(row.pinned for row in self.table.selected_rows() if is_untrashed(row))
 
     def move_to_trash(self) -> None:
+        """Move the selected entries to the trash; where all are there, delete them after a question."""
         digests = self.digests_of(is_untrashed)
         if digests:
             self.perform(TrashEntries(digests))
+        elif self.table.selected_count():
+            self.delete_permanently()
+
+    def delete_permanently(self) -> None:
+        self.perform(DeletePermanently(self.digests_of(is_trashed)))
 
     def copy_digests(self) -> None:
         digests = self.table.selected_digests()
@@ -200,13 +206,15 @@ class EntryActions(QObject):
             words = tr("Show only target {target}", target=option.name.replace("&", "&&"))
             add("cache-only-path", words, partial(bar.toggle, option))
         menu.addSeparator()
-        trashed = tuple(row.digest for row in rows if not is_untrashed(row))
+        trashed = any(map(is_trashed, rows))
         words = tr("Unpin") if stored and self._are_pinned else tr("Pin")
         add("cache-pin", words, self.toggle_pin, key_of("cache_pin"), is_enabled=stored)
+        trash_key = key_of("cache_trash")
         if trashed:
-            add("cache-restore", tr("Restore"), RestoreEntries(trashed))
+            add("cache-restore", tr("Restore"), RestoreEntries(self.digests_of(is_trashed)))
+            delete_key = "" if stored else trash_key
+            add("cache-delete", tr("Delete permanently…"), self.delete_permanently, delete_key)
         if stored or not trashed:
-            trash_key = key_of("cache_trash")
             add("cache-trash", tr("Move to trash"), self.move_to_trash, trash_key, is_enabled=stored)
         menu.addSeparator()
         add("cache-redact", tr("Remove a secret…"), RemoveSecret(self.table.current_digest()))
@@ -217,8 +225,12 @@ def is_readable(row: CacheRow) -> bool:
     return row.state not in ("damaged", "in_trash")
 
 
+def is_trashed(row: CacheRow) -> bool:
+    return row.state == "in_trash"
+
+
 def is_untrashed(row: CacheRow) -> bool:
-    return row.state != "in_trash"
+    return not is_trashed(row)
 
 
 def _marker_text(row: CacheRow) -> str:

@@ -286,6 +286,11 @@ class CacheFilterBar(Themed, QWidget):
         self._show_chips()
         self.changed.emit()
 
+    def show_only(self, option: FilterOption) -> None:
+        """Narrow the table to one choice alone."""
+        self._options = {option.slot: option}
+        self._set_query("", session_only=False)
+
     def filter_menu(self) -> QMenu:
         menu, sort_key = EntryMenu(self), current_language().sort_key
         by_name = sorted(map(tool_option, self._tools), key=lambda option: sort_key(translate(option.name)))

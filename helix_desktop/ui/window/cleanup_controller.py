@@ -1,4 +1,4 @@
-"""Cleans up and shows the trash, for the workspace on screen."""
+"""Moves outputs to the trash, shows what is there and deletes it, for the workspace on screen."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from functools import partial
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import CleanupResult, RetentionRule
-from helix_desktop.ui.design.dialogs import confirm, exec_async
-from helix_desktop.ui.kit.intents import CleanUp, RefreshLists, ShowTrash, handles
+from helix_desktop.ui.design.dialogs import confirm
+from helix_desktop.ui.kit.intents import (
+    DeletePermanently,
+    EmptyTrash,
+    RefreshLists,
+    ShowTrash,
+    ShowUnused,
+    TrashUnused,
+    handles,
+)
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.outputs.entry_actions import TrashEntries, UndoTrash
+from helix_desktop.ui.outputs.filter_bar import ORPHAN_OPTION, FilterOption, state_option
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
-from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import CleanupDialog, TrashDialog
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.store_reports import deletion_lines, retention_reason
 from helix_desktop.words.translation import Translator
@@ -32,61 +40,15 @@ class CleanupController(WindowPart):
     def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
         super().__init__(window, windows)
         self._last_cleanup: tuple[str, CleanupResult] | None = None  # of a workspace
-        self._plan_task: asyncio.Task[None] | None = None
-        self.cleanup_dialog: CleanupDialog | None = None
-        self.trash_dialog: TrashDialog | None = None
         # It answers what was asked for in the cache, and says nothing of another page.
         window.page_shown.connect(lambda _: window.notices.end(_STAYS))
 
-    @handles(CleanUp)
-    async def clean_up(self) -> None:
-        """Show what could go, and move it to the trash when the user confirms."""
-        workspace, start = self._session.workspace, self._start
-        history = self._services.history_storage(workspace.id)
-        record = self._services.registry.get(workspace.id)
-        dialog = CleanupDialog(self._window, RetentionRule(record.quota, record.unused_ms))
-        self.cleanup_dialog = dialog
-
-        async def plan(rule: RetentionRule) -> None:
-            found = await workspace.store.retention.plan(rule)
-            if self.cleanup_dialog is dialog and dialog.rule == rule:
-                dialog.show_plan(found)
-
-        def start_plan() -> None:
-            if self._plan_task is not None:
-                self._plan_task.cancel()
-            self._plan_task = start(plan(dialog.rule), "plan a clean-up")
-
-        async def show_history() -> None:
-            totals, plan = await history.totals(), await history.plan()
-            if self.cleanup_dialog is dialog:
-                dialog.show_history(totals, plan, history.quota)
-
-        async def clean_up_history() -> None:
-            dialog.history_button.setEnabled(False)
-            await history.clean_up()
-            await show_history()
-
-        dialog.rule_changed.connect(start_plan)
-        dialog.collect_button.clicked.connect(lambda: start(self._collect(workspace, dialog), "collect"))
-        dialog.history_button.clicked.connect(lambda: start(clean_up_history(), "clean up the file history"))
-        start_plan()
-        start(show_history(), "plan a clean-up of the file history")
-        try:
-            await exec_async(dialog)
-        finally:
-            self.cleanup_dialog = None
-        if dialog.leads_to_trash:
-            await self.show_trash()
-
-    async def _collect(self, workspace: OpenWorkspace, dialog: CleanupDialog) -> None:
-        dialog.collect_button.setEnabled(False)
-        rule, retention = dialog.rule, workspace.store.retention
-        saved_rule = rule if dialog.values.get("automatic") else RetentionRule()
-        self._services.registry.change(workspace.id, quota=saved_rule.quota, unused_ms=saved_rule.unused_ms)
-        plan = await retention.plan(rule)
-        result = await retention.collect([entry.digest for entry in plan.to_trash])
-        dialog.accept()
+    @handles(TrashUnused)
+    async def trash_unused(self) -> None:
+        """Move all outputs to the trash that no session uses and that aren't pinned or new."""
+        workspace = self._session.workspace
+        plan = await workspace.store.retention.plan(RetentionRule())
+        result = await workspace.store.retention.collect([entry.digest for entry in plan.to_trash])
         await self._show_trashed(workspace, result)
 
     @handles(TrashEntries)
@@ -134,38 +96,34 @@ class CleanupController(WindowPart):
         await self._refresh_views()
 
     @handles(ShowTrash)
-    async def show_trash(self) -> None:
-        workspace = self._session.workspace
-        dialog = self.trash_dialog = TrashDialog(self._window, self._services.registry.get(workspace.id).name)
-        dialog.restore_requested.connect(lambda *ids: self._start(self._restore(workspace, *ids), "restore"))
-        dialog.delete_requested.connect(
-            lambda *ids: self._start(self._delete(workspace, dialog, *ids), "delete permanently")
-        )
-        dialog.show_trash(await workspace.store.retention.trash())
-        try:
-            await exec_async(dialog)
-        finally:
-            self.trash_dialog = None
+    def show_trash(self) -> None:
+        self._window.sidebar.session_list.unfold("trash")
+        self._show_outputs(state_option("in_trash"))
 
-    async def _restore(self, workspace: OpenWorkspace, digests: list[str], sessions: list[str]) -> None:
-        await workspace.store.retention.restore(digests)
-        for session_id in sessions:
-            await workspace.store.retention.restore_session(session_id)
-        if sessions:
-            self._session.notices.end(DELETED_SESSION)
-        await self._refresh_views()
+    @handles(ShowUnused)
+    def show_unused(self) -> None:
+        self._show_outputs(ORPHAN_OPTION)
 
-    async def _delete(
-        self, workspace: OpenWorkspace, dialog: TrashDialog, digests: list[str], sessions: list[str]
-    ) -> None:
+    def _show_outputs(self, option: FilterOption) -> None:
+        self._window.show_page("cache")
+        self._window.pages.outputs.get().filter_bar.show_only(option)
+
+    @handles(EmptyTrash)
+    async def empty_trash(self) -> None:
+        trash = await self._session.workspace.store.retention.trash()
+        digests = tuple(entry.digest for entry in trash.entries)
+        await self.delete_permanently(digests, tuple(session.id for session in trash.sessions))
+
+    @handles(DeletePermanently)
+    async def delete_permanently(self, digests: Sequence[str], sessions: Sequence[str]) -> None:
         """Say what goes for good, and delete it when the user confirms."""
-        retention, count = workspace.store.retention, len(digests) + len(sessions)
-        history = self._services.history_storage(workspace.id)
+        workspace = self._session.workspace
+        retention, history = workspace.store.retention, self._services.history_storage(workspace.id)
         plan = await retention.delete_permanently(digests, sessions, dry_run=True)
         versions = await history.plan_deletion(plan.sessions)
-        what = tr.plural(count, "Permanently delete %n item?", "Permanently delete %n items?")
         why = " ".join((*deletion_lines(plan, versions), tr("This can't be undone.")))
-        if not await confirm(dialog, what, why, "delete", tr("Delete permanently")):
+        what, delete = tr("Delete permanently?"), tr("Delete permanently")
+        if not await confirm(self._window, what, why, "delete", delete):
             return
         done = await retention.delete_permanently(digests, sessions)
         await history.clean_up()
@@ -191,8 +149,6 @@ class CleanupController(WindowPart):
         if (outputs := self._window.pages.outputs.find()) is not None:
             outputs.refresh()
         await self._session.run(RefreshLists())
-        if self.trash_dialog is not None:
-            self.trash_dialog.show_trash(await self._session.workspace.store.retention.trash())
 
 
 def _without(digests: Sequence[str], gone: Sequence[str]) -> list[str]:

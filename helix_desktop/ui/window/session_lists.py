@@ -56,6 +56,7 @@ from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import model_name
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.sessions import session_title
+from helix_desktop.words.times import format_date
 from helix_desktop.words.translation import Translator, translate
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
@@ -94,6 +95,8 @@ class SessionLists(WindowPart):
         self._moved: _ListMove | None = None  # what the notice is about
         self._deleted: dict[str, str] = {}  # session and its workspace, the last deleted at the end
         self._opening_id = ""  # the session that is on screen soon
+        self._trashed: list[SessionItem] = []
+        self._trashed_for: tuple[str, frozenset[str]] | None = None  # workspace, and what it lists beside
         self._cache_sizes: dict[str, str] = {}
         self._recounting: set[str] = set()  # workspaces whose sessions are being counted
         self._uncounted: set[str] = set()  # sessions of the list whose usage is not known
@@ -148,6 +151,7 @@ class SessionLists(WindowPart):
     @handles(intents.RefreshLists)
     async def refresh(self) -> None:
         """Show workspaces and sessions as they are now: something changed them here. Others follow."""
+        self._trashed_for = None
         self._windows.lists_changed.emit(self._window)
         await self._refresh()
 
@@ -294,6 +298,8 @@ class SessionLists(WindowPart):
                 item = _item(session, workspace, marked_id, origin, subagents, versions, shown)
                 items.append(known if (known := self._listed.get(item.id)) == item else item)
         self._listed = {item.id: item for item in items}
+        if totals.sessions > len(sessions):
+            items += await self._trashed_items(workspace, frozenset(titles))
         sidebar.session_list.arrange(items)
         await asyncio.sleep(0)
         if began_at != self._place_on_screen:
@@ -305,6 +311,14 @@ class SessionLists(WindowPart):
         self._refresh_timer.setInterval(max(_COALESCE_MS, took_ms * _PAUSE_FACTOR))
         self._uncounted = uncounted
         self._recount_in_view()
+
+    async def _trashed_items(self, workspace: OpenWorkspace, listed_ids: frozenset[str]) -> list[SessionItem]:
+        """Return the sessions in the trash; what is listed beside them says whether they are the same."""
+        if self._trashed_for != (workspace.id, listed_ids):
+            trash = await workspace.store.retention.trash()
+            self._trashed = [_trashed_item(*each) for each in trash.session_rows.items()]
+            self._trashed_for = (workspace.id, listed_ids)
+        return self._trashed
 
     @property
     def _place_on_screen(self) -> tuple[str, str]:
@@ -414,11 +428,15 @@ class SessionLists(WindowPart):
             self._window.sidebar.session_list.setFocus()
 
     @handles(intents.RestoreSession)
-    async def _undo_last(self) -> None:
-        """Restore the session of the workspace on screen that was deleted last in this run."""
+    async def _restore_of_here(self, session_id: str) -> None:
+        """Restore a session of the workspace on screen: without an id the last deleted one of this run."""
         here = self._session.workspace_id
-        for session_id in [session for session, place in reversed(self._deleted.items()) if place == here]:
-            if await self._restore(session_id):
+        if session_id:
+            self._deleted[session_id] = here
+            await self._restore(session_id)
+            return
+        for last in [session for session, place in reversed(self._deleted.items()) if place == here]:
+            if await self._restore(last):
                 return
 
     async def _restore(self, session_id: str) -> bool:
@@ -459,6 +477,20 @@ def _deleted_text(title: str, versions: int) -> str:
         "“{title}” and its %n version moved to the trash.",
         "“{title}” with its %n versions moved to the trash.",
         title=title,
+    )
+
+
+def _trashed_item(versions: tuple[str, ...], session: SessionSummary) -> SessionItem:
+    """Return the row of a session in the trash, which stands for all its `versions`."""
+    return SessionItem(
+        id=session.id,
+        title=session_title(session.title),
+        subtitle=tr("Moved to the trash on {date}", date=format_date(session.trashed)),
+        updated_ms=session.trashed,
+        used=None,
+        active=False,
+        versions=tuple((version, "") for version in versions) if len(versions) > 1 else (),
+        is_trashed=True,
     )
 
 

@@ -565,8 +565,6 @@ SCENES: dict[str, Scene] = {
     "offered-models": _offered_models,
     "switcher": partial(_command, name="switch_workspace"),
     "commands": partial(_command, name="all_commands"),
-    "clean-up": partial(_command, name="clean_up"),
-    "trash": partial(_command, name="trash"),
     "secret": partial(_command, name="forget"),
     "budget": partial(_command, name="set_budget"),
     "handover": _handover,

@@ -35,8 +35,8 @@ from helix_desktop.domain.file_history.changes import (
 )
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-from helix_desktop.domain.retention import DAY_MS, CleanupPlan, EntryTotals, RetentionRule, TrashContents
-from helix_desktop.domain.store import CacheEntry, SessionSummary, StoreTotals
+from helix_desktop.domain.retention import CleanupPlan, EntryTotals
+from helix_desktop.domain.store import CacheEntry, StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
@@ -62,7 +62,6 @@ from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
 from helix_desktop.ui.window.session_cost import BudgetDialog
 from helix_desktop.ui.window.trust import TrustDialog
-from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import CleanupDialog, TrashDialog
 from helix_desktop.words.costs import CostState
 from helix_desktop.words.translation import use_language
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
@@ -267,10 +266,12 @@ def _fill_settings(view: SettingsView) -> None:
     view.permissions.show_revoked("Run: pytest -q")
     view.permissions.show_sandbox(half_longer("Commands run in a sandbox."), True)
     view.policy.show_file_error(half_longer("Line 3: protect_steps must be a number."))
-    view.data.show_data("helix-desktop", _TOTALS, _PLAN)
+    view.data.show_data("helix-desktop", _TOTALS, _PLAN, trashed_sessions=3)
     view.data.show_all_data(2_400_000_000)
     view.data.show_history(
-        FileHistoryTotals(contents=1_234, stored_size=1_900_000_000), FileCoverageSettings().quota
+        FileHistoryTotals(contents=1_234, stored_size=1_900_000_000, saved_copies_size=48_000),
+        FileHistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000),
+        FileCoverageSettings().quota,
     )
     keyboard = view.page("keyboard", KeyboardPage)
     keyboard.show_notice("open_folder", half_longer("Ctrl+K is used by Go to…"), can_replace=True)
@@ -373,19 +374,6 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
 
 
 def _store_screens(window: QWidget) -> Iterator[Screen]:
-    cleanup = CleanupDialog(window, RetentionRule(unused_ms=7 * DAY_MS))
-    cleanup.show_plan(_PLAN)
-    quota = FileCoverageSettings().quota
-    totals = FileHistoryTotals(contents=1_234, stored_size=1_900_000_000, saved_copies_size=48_000)
-    cleanup.show_history(totals, FileHistoryCleanup(2, 42, 12_000_000, over_quota=20, short=7_000_000), quota)
-    yield Screen("clean-up", cleanup, _LEAST)
-    trash = TrashDialog(window, "northgate")
-    session = SessionSummary("s1", "Streaming cache for handovers", 0, 0, trashed=samples.NOW_MS)
-    trash.show_trash(TrashContents(tuple(_entry(number, samples.NOW_MS) for number in range(9)), (session,)))
-    yield Screen("trash", trash, _LEAST)
-    trash.empty_button.click()
-    yield Screen("trash, about to be emptied", trash, _LEAST)
-    trash.close()
     diagnostics = DiagnosticsDialog(window, NothingOnScreen())
     diagnostics.show_file(FILE_NAMES[0], "Helix Desktop 0.1.0\nQt: 6.11.3\n")
     show_text(diagnostics.notice, half_longer("Without a keychain, keys are recognized by their form."))

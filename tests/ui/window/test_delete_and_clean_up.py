@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QLabel, QMenu
 
@@ -29,13 +29,12 @@ from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.kit.intents import OpenCacheEntry, RemoveSecret, TrashSession
+from helix_desktop.ui.kit.intents import OpenCacheEntry, RefreshLists, RemoveSecret, TrashSession
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.outputs.entry_actions import TrashEntries
 from helix_desktop.ui.outputs.filter_bar import state_option
 from helix_desktop.ui.window.redaction import RedactDialog, confirmation_word
 from helix_desktop.ui.window.session_lists import DELETED_SESSION
-from helix_desktop.ui.workspace_dialogs.cleanup_dialogs import TrashDialog
 from helix_desktop.words.times import format_date
 from tests.support.model_servers.chat_server import (
     Call,
@@ -93,38 +92,15 @@ def check_redacted(rig: WindowRig, message: OutgoingMessage, secret: str) -> Non
     rig.wiring.windows.drafts.outgoing.remove(message)
 
 
-async def check_permanent_deletion(rig: WindowRig, dialog: TrashDialog) -> None:
-    """Of two outputs one is deleted after a question; then a session with its output, and its Undo."""
-    for choice, left in (("cancel", 2), ("delete", 1)):
-        assert "This deletes 1 output, which frees " in await answer_question(dialog, choice)
-        await until(partial(_has_items, dialog, left), "the answer")
-    store, content = rig.workspace.store, make_content(b"only here")
-    await store.commit(
-        Commit("gone", [tool_answer_event(1, content.data)], [content], summary=make_summary("gone"))
+async def answer_question(rig: WindowRig, choice: str) -> str:
+    """Answer the question on screen; return its words."""
+    question = await until(
+        lambda: next((box for box in rig.window.findChildren(QuestionDialog) if box.isVisible()), None),
+        "the question",
     )
-    await store.retention.trash_session("gone")
-    dialog.show_trash(await store.retention.trash())
-    undos = DELETED_SESSION, "cleanup"
-    for name in undos:
-        rig.window.notices.notify(Notice(name, "Moved", workspace_id=rig.workspace.id))
-    question = await answer_question(dialog, "delete")
-    assert "This deletes 1 session with its messages and 1 output, " in question
-    await until(lambda: dialog.entry_list.count() == 1, "the session gone")
-    assert await store.events("gone") == []
-    assert not await store.find(content.digest)
-    await until(lambda: not set(undos) & set(rig.window.notices.names()), "the end of what Undo can't do")
-
-
-def _has_items(dialog: TrashDialog, count: int) -> bool:
-    return dialog.entry_list.count() == count
-
-
-async def answer_question(dialog: TrashDialog, choice: str, button: str = "delete_permanently") -> str:
-    press(dialog, button)
-    await until(lambda: any(box.isVisible() for box in dialog.findChildren(QuestionDialog)), "the question")
-    question = dialog.findChildren(QuestionDialog)[-1]
     words = labels(question)
     press(question, choice)
+    await until(lambda: not question.isVisible(), "its end")
     return words
 
 
@@ -335,7 +311,8 @@ async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_fol
     """A clean-up comes by hand, and on opening."""
     await _check_a_key(rig)
     await _check_the_list(rig)
-    await _check_the_dialog(rig)
+    await _check_sessions_in_the_trash(rig)
+    await _check_deleting_for_good(rig)
     await _check_a_cleanup_by_hand(rig)
     await _check_what_is_pinned_or_needed(rig)
     await _check_very_many(rig)
@@ -343,31 +320,35 @@ async def test_the_trash_is_filled_listed_restored_and_emptied_and_a_cleanup_fol
 
 
 async def _check_a_cleanup_by_hand(rig: WindowRig) -> None:
-    """A clean-up is previewed, done and undone."""
+    """On the Data page: what no session uses is shown, moved and brought back; old versions are removed."""
     await old(rig)
     await until(lambda: "tidy" not in {task.get_name() for task in asyncio.all_tasks()}, "housekeeping")
     former = history_of_a_deleted_session(rig)
-    keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-    advance_clock(keep, 2 * DAY_MS)
-    rig.window.commands.clean_up.trigger()
-    dialog = await until(lambda: tidying.cleanup_dialog, "the dialog")
-    await until(dialog.collect_button.isEnabled, "the plan")
-    assert dialog.summary.text().startswith("3 entries can be removed")
-    assert dialog.entry_list.count() == 3
-    await until(lambda: dialog.history_button.isVisibleTo(dialog), "the file history")
-    press(dialog, "clean_history")
-    await until(lambda: not dialog.history_button.isVisibleTo(dialog), "its clean-up")
-    assert former.captures.all() == []
-    dialog.values.set("age", 30)
-    await until(lambda: dialog.summary.text() == "Nothing to clean up", "another plan")
-    dialog.values.set("age", 0)
-    await until(dialog.collect_button.isEnabled, "the plan again")
-    press(dialog, "collect")
+    advance_clock(rig.workspace.store.retention, 2 * DAY_MS)
+    await rig.wiring.settings.show("data")
+    data = rig.settings.data
+    await until(lambda: data.removable.text().startswith("Used by no session: 3 outputs"), "the figures")
+    await until(lambda: find_buttons(data, "clean_history"), "the file history")
+    for choice, left in (("cancel", 1), ("delete", 0)):
+        press(data, "clean_history")
+        assert "Can be removed: " in await answer_question(rig, choice)
+        await until(lambda: len(former.captures.all()) == left, "the answer")  # noqa: B023 - awaited here
+    await until(lambda: not find_buttons(data, "clean_history"), "nothing more of it")
+    press(data, "show_unused")
+    outputs = rig.views.outputs.get()
+    await until(lambda: rig.window.page() == "cache" and outputs.model.rowCount() == 3, "what is unused")
+    assert outputs.filter_bar.chips.texts == ["Used by no session"]
+    outputs.filter_bar.clear()
+    await rig.wiring.settings.show("data")
+    press(data, "trash_unused")
     await until(lambda: "3 entries moved to the trash" in rig.banner_text(), "the banner")
-    assert (await rig.workspace.store.page()).entries == ()
+    moved = {content.digest for content in CONTENTS}
+    assert not moved.intersection(entry.digest for entry in (await rig.workspace.store.page()).entries)
+    await until(lambda: "In the trash, for 30 days: 3 outputs" in data.trashed.text(), "the figures again")
     press(rig.window.notices, "undo")
     await until(lambda: "to the trash" not in rig.banner_text(), "the banner gone")
-    assert len((await rig.workspace.store.page()).entries) == 3
+    assert moved.issubset(entry.digest for entry in (await rig.workspace.store.page()).entries)
+    rig.window.leave_settings()
 
 
 async def _check_a_quota(rig: WindowRig) -> None:
@@ -418,29 +399,70 @@ async def _check_very_many(rig: WindowRig) -> None:
     assert (await rig.workspace.store.retention.trash()).entries == ()
 
 
-async def _check_the_dialog(rig: WindowRig) -> None:
-    """The trash restores and is emptied."""
-    keep, tidying = rig.workspace.store.retention, rig.wiring.cleanup
-    await keep.collect([content.digest for content in CONTENTS], grace_ms=-DAY_MS)
+async def _check_deleting_for_good(rig: WindowRig) -> None:
+    """Of the trash on the Outputs page one is deleted after a question; the Data page empties it."""
+    store = rig.workspace.store
+    await store.retention.collect([content.digest for content in CONTENTS], grace_ms=-DAY_MS)
     rig.window.commands.trash.trigger()
-    await until(lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash")
-    dialog = tidying.trash_dialog
-    assert dialog is not None
-    assert dialog.restore_button.isEnabled(), "the first is selected"
-    dialog.entry_list.setCurrentRow(0)
-    press(dialog, "bring_back")
-    await until(lambda: dialog.entry_list.count() == 2, "one less")
-    assert len((await rig.workspace.store.page()).entries) == 1
-    await check_permanent_deletion(rig, dialog)
-    assert "This deletes 1 output, which frees " in await answer_question(dialog, "cancel", "empty_trash")
-    assert dialog.entry_list.count() == 1
-    await answer_question(dialog, "delete", "empty_trash")
-    await until(lambda: dialog.entry_list.count() == 0, "nothing")
-    assert (await rig.workspace.store.totals()).entries == 1
-    assert dialog.empty_state.isVisible()
-    assert not find_buttons(dialog, "empty_trash")
-    press(dialog, "close")
-    await until(lambda: tidying.trash_dialog is None, "the dialog gone")
+    outputs = rig.views.outputs.get()
+    await until(lambda: outputs.model.rowCount() == 3, "the trash")
+    assert outputs.filter_bar.chips.texts == ["State: In trash"]
+    for choice, left in (("cancel", 3), ("delete", 2)):
+        row = await until(outputs.table.current_row, "a row")
+        assert row.state == "in_trash"
+        outputs.entry_actions.move_to_trash()
+        assert "This deletes 1 output, which frees " in await answer_question(rig, choice)
+        await until(lambda: outputs.model.rowCount() == left, "the answer")  # noqa: B023 - awaited here
+    outputs.filter_bar.clear()
+    await rig.wiring.settings.show("data")
+    await until(lambda: "2 outputs" in rig.settings.data.trashed.text(), "the figures")
+    for choice in ("cancel", "delete"):
+        press(rig.settings.data, "empty_trash")
+        assert "This deletes 2 outputs, which frees " in await answer_question(rig, choice)
+    await until(lambda: not find_buttons(rig.settings.data, "empty_trash"), "nothing to empty")
+    assert (await store.retention.trash()).entries == ()
+    rig.window.leave_settings()
+
+
+async def _check_sessions_in_the_trash(rig: WindowRig) -> None:
+    """They are a folded group of the list; one is restored, one is deleted with its output, and its Undo."""
+    store, content = rig.workspace.store, make_content(b"only here")
+    await store.commit(
+        Commit("gone", [tool_answer_event(1, content.data)], [content], summary=make_summary("gone"))
+    )
+    other = make_content(b"of the other")
+    await store.commit(
+        Commit("back", [tool_answer_event(1, other.data)], [other], summary=make_summary("back"))
+    )
+    for session_id in ("gone", "back"):
+        await store.retention.trash_session(session_id)
+    await rig.wiring.session.run(RefreshLists())
+    sessions = rig.window.sidebar.session_list
+    heading = await until(lambda: sessions.index_of_key("#trash").isValid(), "the group")
+    assert heading
+    assert not sessions.index_of("gone").isValid(), "it is folded"
+    rig.window.commands.trash.trigger()
+    assert sessions.index_of("gone").isValid()
+    items = {item.id: item for item in sessions.sessions()}
+    assert [item.id for item in sessions.sessions()][-2:] in (["gone", "back"], ["back", "gone"])
+    assert items["gone"].is_trashed
+
+    restore = sessions.menu_for(sessions.index_of("back")).findChild(QAction, "restore")
+    assert restore is not None
+    restore.trigger()
+    await until(lambda: on_screen(rig) == "back", "the restored session")
+    assert [session.id for session in (await store.retention.trash()).sessions] == ["gone"]
+
+    undos = DELETED_SESSION, "cleanup"
+    for name in undos:
+        rig.window.notices.notify(Notice(name, "Moved", workspace_id=rig.workspace.id))
+    sessions.setCurrentIndex(sessions.index_of("gone"))
+    QTest.keyClick(sessions, Qt.Key.Key_Delete)
+    assert "This deletes 1 session with its messages and 1 output, " in await answer_question(rig, "delete")
+    await until(lambda: not sessions.index_of_key("#trash").isValid(), "the group gone")
+    assert await store.events("gone") == []
+    assert not await store.find(content.digest)
+    await until(lambda: not set(undos) & set(rig.window.notices.names()), "the end of what Undo can't do")
 
 
 async def _check_the_list(rig: WindowRig) -> None:

@@ -165,28 +165,17 @@ async def _check_a_closed_pane(rig: WindowRig) -> None:
 
 async def _check_the_dialogs(rig: WindowRig) -> None:
     """A dialog stands over the page that led to it, and gives the keyboard back."""
-    settings, cleanup, redaction = rig.settings, rig.wiring.cleanup, rig.wiring.redaction
+    settings, redaction = rig.settings, rig.wiring.redaction
     press(settings.names, "page:data")
-    opened: dict[str, Callable[[], QDialog | None]] = {
-        "clean_up": lambda: cleanup.cleanup_dialog,
-        "trash": lambda: cleanup.trash_dialog,
-        "forget": lambda: redaction.dialog,
-    }
-    for name, dialog_of in opened.items():
-        button = find_button(settings.data, name)
-        await until(button.isVisible, "the figures")
-        button.setFocus(Qt.FocusReason.TabFocusReason)
-        QTest.keyClick(button, Qt.Key.Key_Space)
-        await until(dialog_of, name)
-        await _close(dialog_of)
-        assert settings.isVisible(), "Esc closes the dialog, and leaves no settings"
-        assert settings.current_page() == "data"
-        assert rig.window.focusWidget() is button
-    press(settings.data, "clean_up")
-    press(await until(lambda: cleanup.cleanup_dialog, "the clean-up"), "trash")
-    await until(lambda: cleanup.trash_dialog, "the trash in its place")
-    await _close(lambda: cleanup.trash_dialog)
-    assert settings.isVisible()
+    button = find_button(settings.data, "forget")
+    await until(button.isVisible, "the figures")
+    button.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    await until(lambda: redaction.dialog, "the dialog")
+    await _close(lambda: redaction.dialog)
+    assert settings.isVisible(), "Esc closes the dialog, and leaves no settings"
+    assert settings.current_page() == "data"
+    assert rig.window.focusWidget() is button
 
 
 async def _close(dialog_of: Callable[[], QDialog | None]) -> None:

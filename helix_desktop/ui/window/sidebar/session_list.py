@@ -33,7 +33,9 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Window")
 
-ListGroup = Literal["pinned", "today", "yesterday", "earlier", "archived"]
+ListGroup = Literal["pinned", "today", "yesterday", "earlier", "archived", "trash"]
+_FOLDING: tuple[ListGroup, ...] = ("archived", "trash")
+"""Groups that are folded until the user unfolds them, the last ones of the list."""
 
 _DATED = ListPlace()
 
@@ -56,7 +58,8 @@ class SessionItem(msgspec.Struct, frozen=True):
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
     `reason` says why the newest turn failed, until the next one begins, or why a call is repeated.
     `found` is what a search found in it, where its title does not have the words, and `facts_found` says that
-    the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound.
+    the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound. `is_trashed`
+    says that it is in the trash, from which it can only be restored or deleted.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -79,6 +82,7 @@ class SessionItem(msgspec.Struct, frozen=True):
     began_as: str = ""
     versions: tuple[tuple[str, str], ...] = ()
     version: int = 0
+    is_trashed: bool = False
 
     @property
     def key(self) -> str:
@@ -111,6 +115,8 @@ def row_end(item: SessionItem, when: str) -> tuple[str, Tone | None]:
 
 
 def _list_group(item: SessionItem, now: datetime) -> ListGroup:
+    if item.is_trashed:
+        return "trash"
     if item.place.archived:
         return "archived"
     return "pinned" if item.place.pinned else day_group(item.tree_updated_ms, now)
@@ -131,7 +137,8 @@ def nested_sessions(
 
     Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
     where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
-    trees come first, archived ones last. `found` has by session what a search for the `needle` found in it.
+    trees come first; archived ones, then those in the trash come last. `found` has by session what a search
+    for the `needle` found in it.
     """
     listed = [row for item in items for row in _with_found(item, needle, found)] if needle else items
     places = {item.id: item.place for item in listed}
@@ -149,7 +156,7 @@ def nested_sessions(
     for siblings in below.values():
         siblings.sort(key=lambda item: (not item.parent, item.created_ms, item.title))
     trees += filter(None, _trees(below, needle))
-    trees.sort(key=lambda tree: (tree[0].place.rank, -tree[0].tree_updated_ms))
+    trees.sort(key=lambda tree: (tree[0].is_trashed, tree[0].place.rank, -tree[0].tree_updated_ms))
     return [item for tree in trees for item in tree]
 
 
@@ -229,7 +236,7 @@ class ListHeading(NamedTuple):
     group: ListGroup
     words: str
     accessible_text: str
-    is_folded: bool | None = None  # of the archive, where it has a sign for that
+    is_folded: bool | None = None  # of archive and trash, where they have a sign for that
     is_running: bool = False  # what is in the archive
 
     @property
@@ -247,9 +254,17 @@ def _tooltip(item: SessionItem, when: str) -> str:
 
 def _accessible_text(item: SessionItem) -> str:
     kind = "" if item.version else tr("subagent") if item.parent else item.began_as
-    place = tr("archived") if item.place.archived else tr("pinned") if item.place.pinned else ""
+    place = _place_word(item)
     line = item.found.line if item.found is not None else ""
     return ", ".join(filter(None, (kind, item.title, state_words(item.state), line, item.reason, place)))
+
+
+def _place_word(item: SessionItem) -> str:
+    if item.is_trashed:
+        return tr("in the trash")
+    if item.place.archived:
+        return tr("archived")
+    return tr("pinned") if item.place.pinned else ""
 
 
 def _usage(item: SessionItem) -> str:
@@ -292,7 +307,8 @@ def _heading(heading: ListHeading) -> Box:
 def _title(item: SessionItem, when: str) -> Box:
     """Return marks, title, and the row's last word, in a pill if it is urgent."""
     marks = {
-        "archive": item.place.archived and not item.parent,
+        "trash-2": item.is_trashed,
+        "archive": item.place.archived and not item.parent and not item.is_trashed,
         "history": bool(item.version),
         "bot": bool(item.parent) and not item.version,
         "split": bool(item.branch_of) and not item.parent,
@@ -334,7 +350,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         self._nested: Sequence[SessionItem] = ()
         self._needle = ""
         self._found: Mapping[str, FoundMessage] = {}
-        self._is_folded = True  # the archive
+        self._unfolded: set[ListGroup] = set()
         self._now = datetime.fromtimestamp(0)
         self.setItemDelegate(_TitleDelegate(self))
         self.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
@@ -377,11 +393,19 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         self.arrange(self._items)
         self._show()
 
-    def _fold(self, *, is_folded: bool) -> None:
-        """Fold or unfold the archive, and stay on its heading; a search shows what it finds."""
-        self._is_folded = is_folded
+    def _fold(self, group: ListGroup) -> None:
+        """Fold a group, and stay on its heading; a search shows what it finds."""
+        self._unfolded.discard(group)
+        self._show_heading(group)
+
+    def unfold(self, group: ListGroup) -> None:
+        """Unfold a group, with its heading current."""
+        self._unfolded.add(group)
+        self._show_heading(group)
+
+    def _show_heading(self, group: ListGroup) -> None:
         self._show()
-        self.setCurrentIndex(self.index_of_key("#archived"))
+        self.setCurrentIndex(self.index_of_key(f"#{group}"))
 
     def _show(self) -> None:
         """List headings and sessions; the current row stays that, if it is in sight."""
@@ -390,13 +414,14 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         rows: list[SessionItem | ListHeading] = []
         heading: ListGroup | None = None
         for item in self._nested:
-            # Dates take long to compare, and what comes after the first earlier one is earlier, or archived.
-            is_same = item.depth or (heading == "earlier" and not item.place.archived)
+            # Dates take long to compare. What comes after the first earlier one is earlier, or in the archive
+            # or in the trash.
+            is_same = item.depth or (heading == "earlier" and not (item.place.archived or item.is_trashed))
             group = heading if is_same else _list_group(item, self._now)
             if group is not None and group != heading:
                 heading = group
                 rows.append(self._heading(group))
-            if heading != "archived" or not self._is_folded or self._needle:
+            if heading not in _FOLDING or heading in self._unfolded or self._needle:
                 rows.append(item)
         # Else 10,000 rows would be asked how high they are, which stops the window for 50 ms.
         is_uneven = self._needle and any(isinstance(row, SessionItem) and row.found_line for row in rows)
@@ -417,21 +442,22 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             "yesterday": tr("Yesterday"),
             "earlier": tr("Earlier"),
             "archived": tr("Archived"),
+            "trash": tr("Trash"),
         }[group]
-        if group != "archived":
+        if group not in _FOLDING:
             return ListHeading(group, words, words)
-        archived = [item for item in self._items if item.place.archived and not item.parent]
-        is_running = any(item.state in WORKING for item in archived)
-        fold = "" if self._needle else tr("collapsed") if self._is_folded else tr("expanded")
-        sessions = tr.plural(len(archived), "%n session", "%n sessions")
-        spoken = (words, sessions, fold, tr("working") if is_running else "")
-        return ListHeading(
-            group,
-            words if self._needle else f"{words} · {format_integer(len(archived))}",
-            ", ".join(filter(None, spoken)),
-            None if self._needle else self._is_folded,
-            is_running,
-        )
+        put_away = [item for item in self._items if not item.parent and _folding_group(item) == group]
+        is_running = any(item.state in WORKING for item in put_away)
+        sessions = tr.plural(len(put_away), "%n session", "%n sessions")
+        working = tr("working") if is_running else ""
+        if self._needle:
+            spoken = ", ".join(filter(None, (words, sessions, working)))
+            return ListHeading(group, words, spoken, is_running=is_running)
+        is_folded = group not in self._unfolded
+        fold = tr("collapsed") if is_folded else tr("expanded")
+        spoken = ", ".join(filter(None, (words, sessions, fold, working)))
+        shown = f"{words} · {format_integer(len(put_away))}"
+        return ListHeading(group, shown, spoken, is_folded, is_running)
 
     def sessions(self) -> list[SessionItem]:
         return [row for row in self.rows if isinstance(row, SessionItem)]
@@ -476,12 +502,12 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def flags_of(self, row: SessionItem | ListHeading) -> Qt.ItemFlag:
         """Sessions can be chosen and renamed, what is found in another version can be chosen.
 
-        Of the headings only that of the archive can be, to fold it.
+        Of the headings those of archive and trash can be, to fold them.
         """
         if isinstance(row, ListHeading):
-            return super().flags_of(row) if row.group == "archived" else Qt.ItemFlag.NoItemFlags
+            return super().flags_of(row) if row.group in _FOLDING else Qt.ItemFlag.NoItemFlags
         flags = super().flags_of(row)
-        return flags if row.version else flags | Qt.ItemFlag.ItemIsEditable
+        return flags if row.version or row.is_trashed else flags | Qt.ItemFlag.ItemIsEditable
 
     def rename(self, row: SessionItem | ListHeading, words: str) -> None:
         """Ask for a new title; the list shows it when the session says so."""
@@ -524,7 +550,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
 
     def open_first(self) -> None:
         for item in self.sessions()[:1]:
-            self._open(item)
+            self._select(self.index_of(item.id))
 
     def focus_first(self) -> None:
         """Take the focus, at the current or the first session; not where no session is shown."""
@@ -532,12 +558,18 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             return  # else Qt gives it the focus once it appears, away from who types
         self.setFocus(Qt.FocusReason.ShortcutFocusReason)
         if not self.currentIndex().isValid():
-            sessions = self.sessions()
-            self.setCurrentIndex(self.index_of_key(sessions[0].key if sessions else "#archived"))
+            rows = (row for row in self.rows if isinstance(row, SessionItem) or row.group in _FOLDING)
+            first = next((row.key for row in rows), "")
+            self.setCurrentIndex(self.index_of_key(first))
 
     def menu_for(self, index: QModelIndex) -> QMenu:
         item: SessionItem = index.data(ROW_ROLE)
         menu, key_of, wants = EntryMenu(self), self.keys.shown_key, _intents(item)
+        if item.is_trashed:
+            menu.add("restore", tr("Restore"), intents.RestoreSession(item.id))
+            trash_key = key_of("session_trash")
+            menu.add("delete", tr("Delete permanently…"), wants["session_trash"], trash_key)
+            return menu
         menu.add("open", tr("Open", "verb"), lambda: self._select(index))
         menu.add("open_in_window", tr("Open in new window"), intents.OpenInNewWindow(item.id))
         if not item.version:
@@ -576,13 +608,16 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         item = self.row_at(index)
         is_heading = isinstance(item, ListHeading)
         command, pressed = self.keys.command_of(event), pressed_key(event)
-        if is_heading and pressed in ("Left", "Right"):
-            self._fold(is_folded=pressed == "Left")
+        if isinstance(item, ListHeading) and pressed == "Left":
+            self._fold(item.group)
+        elif isinstance(item, ListHeading) and pressed == "Right":
+            self.unfold(item.group)
         elif pressed == "Return" or (is_heading and pressed == "Space"):
             self._select(index)
         elif command and isinstance(item, SessionItem):
-            if not item.parent:
-                perform(self, _intents(item)[command])
+            intent = None if item.parent else _intents(item).get(command)
+            if intent is not None:
+                perform(self, intent)
         else:
             return False
         return True
@@ -598,11 +633,16 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
 
     def _select(self, index: QModelIndex) -> None:
         item = self.row_at(index)
-        if isinstance(item, SessionItem):
+        if isinstance(item, SessionItem) and item.is_trashed:
+            below = self.visualRect(index).bottomLeft()
+            self.menu_for(index).popup(self.viewport().mapToGlobal(below))
+        elif isinstance(item, SessionItem):
             self._typed_text = ""
             self._open(item)
+        elif isinstance(item, ListHeading) and item.is_folded:
+            self.unfold(item.group)
         elif isinstance(item, ListHeading) and item.is_folded is not None:
-            self._fold(is_folded=not item.is_folded)
+            self._fold(item.group)
 
     def _open(self, item: SessionItem) -> None:
         """Open a session, at the message that a search found in it."""
@@ -616,7 +656,16 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             self.menu_for(index).popup(event.globalPos())
 
 
+def _folding_group(item: SessionItem) -> ListGroup | None:
+    if item.is_trashed:
+        return "trash"
+    return "archived" if item.place.archived else None
+
+
 def _intents(item: SessionItem) -> dict[str, Intent]:
+    """Return what the keys of the list want with a session: of one in the trash, to delete it."""
+    if item.is_trashed:
+        return {"session_trash": intents.DeletePermanently(sessions=item.all_ids)}
     return {
         "session_pin": intents.PinSession(item.id, not item.place.pinned),
         "session_archive": intents.ArchiveSession(item.id, not item.place.archived),
