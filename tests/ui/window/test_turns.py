@@ -583,9 +583,7 @@ async def _check_the_sessions(rig: WindowRig) -> None:
         sessions = rig.window.sidebar.session_list
         menu = sessions.menu_for(sessions.index_of(listed(rig)[1].id))
         words = [action.text() for action in menu.actions()]
-        assert words == ["Open", "Open in new window", "Rename…\tF2", "Export…"], (
-            "not deleted alone"
-        )
+        assert words == ["Open", "Open in new window", "Rename…\tF2", "Export…"], "not deleted alone"
 
 
 async def _check_a_spent_budget(rig: WindowRig) -> None:
