@@ -205,7 +205,7 @@ def import_sessions(args: argparse.Namespace) -> int:
         )
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
-        found = await _find(services, args)
+        found, errors = await _find(services, args)
         done = await services.foreign_sessions.import_into(workspace.id, found, ProgressPrinter().update)
         if args.json:
             print_json(as_builtins(done))
@@ -219,28 +219,40 @@ def import_sessions(args: argparse.Namespace) -> int:
             print_notice(
                 tr("{session} can't be read: {reason}", session=escape_hidden_name(name), reason=why)
             )
-        return FAILED if done.failed or done.result.busy else 0
+        return FAILED if errors or done.failed or done.result.busy else 0
 
     return with_workspace(args, work)
 
 
 async def _list(services: AppServices, args: argparse.Namespace) -> int:
-    found = await _find(services, args)
+    found, errors = await _find(services, args)
+    status = FAILED if errors else 0
     if args.json:
         print_json([_document(session) for session in found])
-        return 0
+        return status
     for session in found:
         day = datetime.fromtimestamp(session.updated / 1000).strftime("%Y-%m-%d %H:%M")
         cells = (AGENT_NAMES[session.agent], day, format_size(session.size), session.folder, session.title)
         print_out("  ".join(escape_hidden_name(cell) for cell in cells if cell))
     if not found:
         print_err(tr("No sessions of other agents found."))
-    return 0
+    return status
 
 
-async def _find(services: AppServices, args: argparse.Namespace) -> Sequence[FoundSession]:
-    found = await services.foreign_sessions.find([path.absolute() for path in args.paths])
-    return [session for session in found if args.agent in ("", session.agent)]
+async def _find(
+    services: AppServices, args: argparse.Namespace
+) -> tuple[Sequence[FoundSession], Sequence[HelixError]]:
+    """Return the sessions in the named paths, and the errors of paths without any, which are printed.
+
+    Raises HelixError if none of the paths has any.
+    """
+    paths = [path.absolute() for path in args.paths]
+    found, errors = await services.foreign_sessions.find_readable(paths)
+    if errors and not found:
+        raise errors[0]
+    for error in errors:
+        print_notice(error_text(error))
+    return [session for session in found if args.agent in ("", session.agent)], errors
 
 
 def _document(session: FoundSession) -> dict[str, object]:

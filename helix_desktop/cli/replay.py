@@ -117,7 +117,8 @@ def _sources(path: Path) -> list[Path | FoundSession]:
         )
     if not found:
         return [path]
-    return [each.source.path if each.agent == "chat-messages" else each for each in found]
+    is_recording = all(each.agent == "chat-messages" and not each.source.session for each in found)
+    return [each.source.path for each in found] if is_recording else list(found)
 
 
 def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) -> tuple[RecordingFigures, str]:

@@ -32,6 +32,7 @@ from helix_desktop.foreign.sources import (
     HISTORY_NAMES,
     SESSION_COLUMNS,
     Source,
+    conversations_in,
     open_database,
     read_document,
     recognize,
@@ -154,7 +155,7 @@ def find_in(path: Path) -> Iterator[FoundSession]:
         if is_database:
             yield from _opencode_sessions(_opencode_rows(path))
         elif (source := recognize(path)) is not None:
-            yield from _described(source)
+            yield from _all_described(source)
         return
     if any(any(path.glob(name)) for name in ("storage/session", "project/*/storage/session", "opencode*.db")):
         yield from _opencode(path)
@@ -167,7 +168,7 @@ def find_in(path: Path) -> Iterator[FoundSession]:
         if is_session and inner.is_file() and not name.startswith("agent-"):
             with suppress(OSError):
                 if (source := recognize(inner)) is not None:
-                    yield from _described(source)
+                    yield from _all_described(source)
 
 
 def _files(root: Path, pattern: str) -> Iterator[Path]:
@@ -188,6 +189,12 @@ def _tasks(folder: Path) -> Iterator[Path]:
     yield from newer
     done = {path.parent for path in newer}
     yield from (path for path in older if path.parent not in done)
+
+
+def _all_described(source: Source) -> Iterator[FoundSession]:
+    """Yield the conversations of a file. Raises OSError."""
+    for one in conversations_in(source):
+        yield from _described(one)
 
 
 def _described(source: Source) -> Iterator[FoundSession]:
@@ -240,6 +247,8 @@ def _id_of(source: Source, named: str) -> str:
         return source.path.parent.name
     if source.agent == "claude-code" and _UUID.fullmatch(name):
         return name
+    if source.agent == "chat-messages" and source.session not in ("", "1"):
+        return f"{name}#{source.session}"  # the first one is found under the name while it is alone
     return named or name
 
 

@@ -7,6 +7,7 @@ Nothing here knows files, stores or events.
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,6 +24,9 @@ from helix_desktop.domain.messages import StopReason, ToolCall, TurnOutcome, Usa
 
 _MAX_TIME_MS = 253_370_764_800_000  # the year 9999: calendars end there
 _MAX_KIND = 80  # characters of the name of a kind of records
+_JOINT = re.compile(rb"\}\s*(?=\{\")")
+_BEGINNING = re.compile(rb"\{\"")
+_MOST_JOINTS = 40  # places at which a line is tried to be two records
 _LEAST_MS = 100_000_000_000  # a number below it counts seconds
 
 
@@ -155,6 +159,12 @@ class Reader:
     """Makes items of the records of one conversation, one after the other."""
 
     agent: ForeignAgent
+    is_ordered_by_time = False
+    """Whether the times of records say in which order they were made; else the file does, or `links`."""
+
+    def links(self, data: dict[str, Any]) -> tuple[str, str]:
+        """Return the names of a record and of the one that it follows; empty ones where there are none."""
+        return "", ""
 
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         """Yield what came of one record, which is decoded JSON and its bytes, with time and place."""
@@ -222,12 +232,35 @@ def placed(items: Iterator[AnyItem], place: dict[str, Any]) -> Iterator[AnyItem]
 
 
 def read_record(reader: Reader, record: Record) -> Iterator[AnyItem]:
-    """Yield what a reader makes of a record; `Damaged` for one that is no JSON object."""
-    data = decode_object(record.raw)
-    if data is None:
+    """Yield what a reader makes of a record; `Damaged` for one that has no JSON object."""
+    objects = decode_objects(record.raw)
+    if not objects:
         yield Damaged(record=record.number)
-        return
-    yield from reader.read(data, record.raw)
+    for data, raw in objects:
+        yield from reader.read(data, raw)
+
+
+def decode_objects(raw: bytes) -> list[tuple[dict[str, Any], bytes]]:
+    """Return the JSON objects on a line, each with its bytes: two writers can have joined theirs.
+
+    It is an empty list for a line with anything else on it. Of a line that begins with half a record, it is
+    the record behind it.
+    """
+    whole = decode_object(raw)
+    if whole is not None:
+        return [(whole, raw)]
+    ends = [found.start() + 1 for found in _JOINT.finditer(raw)][:_MOST_JOINTS]
+    for end in ends:
+        first = decode_object(raw[:end])
+        following = decode_objects(raw[end:]) if first is not None else []
+        if first is not None and following:
+            return [(first, raw[:end]), *following]
+    starts = [found.start() for found in _BEGINNING.finditer(raw, 1)][-_MOST_JOINTS:]
+    for start in starts:
+        behind = decode_object(raw[start:])
+        if behind is not None and "timestamp" in behind:
+            return [(behind, raw[start:])]
+    return []
 
 
 def decode_object(raw: bytes) -> dict[str, Any] | None:

@@ -53,7 +53,8 @@ _XML_TOOLS = (
 )
 _CALL = re.compile(rf"<({'|'.join(_XML_TOOLS)})>\s*(.*?)\s*</\1>", re.DOTALL)
 _PARAMETER = re.compile(r"<([a-zA-Z_]{1,40})>\n?(.*?)\n?</\1>", re.DOTALL)
-_RESULT = re.compile(r"\s*\[([a-z_]{2,40})\b[^\n]{0,2000}\] Result:\s*")
+_RESULT = re.compile(r"\s*\[([\w.-]{2,64})\b[^\n]{0,2000}\] Result:(?:[ \t]*\n|\s*$|[ \t]+)")
+_NEXT_RESULT = re.compile(r"^\[([\w.-]{2,64}) for '([^'\n]{1,400})'\] Result:", re.MULTILINE)
 _WRAPPED = re.compile(r"\s*<(task|feedback|user_message|answer)>\s*(.*?)\s*</\1>\s*", re.DOTALL)
 _DONE = re.compile(r"<attempt_completion>\s*<result>\s*(.*?)\s*</result>.*?</attempt_completion>", re.DOTALL)
 _THOUGHTS = re.compile(r"<thinking>\s*(.*?)\s*</thinking>\s*", re.DOTALL)
@@ -78,7 +79,7 @@ class ClineReader(BlockReader):
     def __init__(self, agent: ForeignAgent = "cline") -> None:
         self.agent: ForeignAgent = agent
         self._answers = 0
-        self._open: ToolCall | None = None  # a call in XML that has no output yet
+        self._open: list[ToolCall] = []  # calls of the newest answer that have no output yet
         self._requests = 0
         self._has_usage = False  # with the messages: then what the screen says of it is the same
 
@@ -126,37 +127,61 @@ class ClineReader(BlockReader):
         yield from self._outputs(
             [block for block in blocks if block.get("type") in ("tool_result", "tool-result")]
         )
-        texts, output, pictures, pasted = [], list[str](), list[Picture](), list[tuple[str, str]]()
-        is_output = False
+        texts, pictures, pasted = [], list[Picture](), list[tuple[str, str]]()
+        outputs: list[tuple[ToolCall, list[str], list[Picture]]] = []  # as texts, each with its pictures
         for block in blocks:
             kind, text = block.get("type"), as_text(block.get("text"))
             if kind in ("tool_result", "tool-result"):
                 continue
             if kind == "image" and (found := _picture(block)) is not None:
-                pictures.append(found)
+                (outputs[-1][2] if outputs else pictures).append(found)
             elif kind == "file" and (content := as_text(block.get("content"))):
                 pasted.append((as_text(block.get("path")), content))
             elif kind != "text":
                 yield DataRecord(kind=kind_name("user", kind), data=encode(block))
             elif _ADDED.match(text):
                 yield DataRecord(kind="user: added by the agent", data=encode(block))
-            elif self._open is not None and (result := _RESULT.match(text)):
-                is_output = True
-                if rest := text[result.end() :]:
-                    output.append(rest)
+            elif (result := _RESULT.match(text)) and (call := self._answered_by(result[1])) is not None:
+                first, *following = self._sections(text)
+                rest = first[result.end() :]
+                outputs.append((call, [rest] if rest else [], []))
+                for section in following:
+                    header = _RESULT.match(section)
+                    next_call = self._answered_by(header[1]) if header is not None else None
+                    if header is not None and next_call is not None:
+                        outputs.append((next_call, [section[header.end() :]], []))
             elif wrapped := _WRAPPED.fullmatch(text):
                 texts.append(wrapped[2])
-            elif is_output:
-                output.append(text)
+            elif outputs:
+                outputs[-1][1].append(text)
             elif text:
                 texts.append(text)
-        if self._open is not None and is_output:
-            yield Output(call_id=self._open.id, text="\n".join(output), pictures=tuple(pictures))
-            pictures = []
-        self._open = None
+        for call, parts, images in outputs:
+            yield Output(call_id=call.id, text="\n".join(parts), pictures=tuple(images))
+        self._open = []
         if texts or pictures or pasted:
             text = "\n\n".join(texts)
             yield UserMessage(text=text, pictures=tuple(pictures), pasted=tuple(pasted))
+
+    def _answered_by(self, name: str) -> ToolCall | None:
+        """Return the open call that an output under a tool's name is of, which is then closed."""
+        of_name = [call for call in self._open if call.name == name]
+        found = next(iter([*of_name, *self._open]), None)
+        self._open = [call for call in self._open if call is not found]
+        return found
+
+    def _sections(self, text: str) -> list[str]:
+        """Return a text in parts, each of which begins with a line that names the call it is the output of.
+
+        Outputs hold such lines too, so one counts only if it names the target of an open call.
+        """
+        starts = [0]
+        for found in _NEXT_RESULT.finditer(text):
+            is_open = any(call.name == found[1] and found[2] in call.arguments for call in self._open)
+            if found.start() and is_open:
+                starts.append(found.start())
+        ends = [*starts[1:], len(text) + 1]
+        return [text[start : end - 1] for start, end in zip(starts, ends, strict=True)]
 
     def _outputs(self, blocks: list[dict[str, Any]]) -> Iterator[AnyItem]:
         for block in blocks:
@@ -174,9 +199,11 @@ class ClineReader(BlockReader):
                 if image is None and not _texts([part]) and part.get("type") != "text":
                     kind = kind_name("output", part.get("type"))
                     yield DataRecord(kind=kind, data=encode(part))
+            call_id = as_text(block.get("tool_use_id")) or as_text(block.get("toolCallId"))
+            self._open = [call for call in self._open if call.id != call_id]
             is_failed = block.get("type") == "tool-result" and text.lstrip().startswith(_FAILED)
             yield Output(
-                call_id=as_text(block.get("tool_use_id")) or as_text(block.get("toolCallId")),
+                call_id=call_id,
                 text=text,
                 ok=block.get("is_error") is not True and not is_failed,
                 pictures=tuple(one for one in found if one is not None),
@@ -190,13 +217,13 @@ class ClineReader(BlockReader):
         yield from records
         if not part.calls and "</" in part.text:
             text, thoughts, call = self._parse_xml(part.text)
-            self._open = call
             if text != part.text:
                 yield DataRecord(kind="assistant: calls as written", data=encode({"text": part.text}))
             part = replace(part, text=text, reasoning=paragraphs([part.reasoning, *thoughts]))
             if call is not None:
                 part = replace(part, calls=(call,), stop="calls")
         yield part
+        self._open = list(part.calls)
         if usage := as_dict(data.get("usage")):
             self._has_usage = True
             yield CallUsage(group=group, usage=anthropic_usage(usage))
@@ -467,8 +494,7 @@ class ChatMessagesReader(Reader):
             yield from placed(self._message(data, raw), self.place(data))
             return
         if self._has_list:
-            yield DataRecord(kind="another conversation", data=raw)
-            return
+            return  # it is a session of its own
         self._has_list = True
         for message in as_list(data.get("messages")):
             yield from placed(self._message(as_dict(message), encode(message)), self.place(as_dict(message)))

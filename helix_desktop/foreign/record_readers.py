@@ -116,10 +116,13 @@ class ClaudeCodeReader(BlockReader):
             yield self._boundary
             self._boundary = None
 
+    def links(self, data: dict[str, Any]) -> tuple[str, str]:
+        parent = as_text(data.get("parentUuid")) or as_text(data.get("logicalParentUuid"))
+        return as_text(data.get("uuid")), parent
+
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return time and place of a record in the tree, and the subagent's thread that it is in."""
-        node, parent = as_text(data.get("uuid")), as_text(data.get("parentUuid"))
-        parent = parent or as_text(data.get("logicalParentUuid"))
+        node, parent = self.links(data)
         thread = ""
         if data.get("isSidechain") is True and not self._is_subagent:
             thread = self._threads.get(parent) or as_text(data.get("agentId")) or node
@@ -263,6 +266,7 @@ class CodexReader(Reader):
     """
 
     agent: ForeignAgent = "codex"
+    is_ordered_by_time = True
 
     def __init__(self) -> None:
         self._is_described = False
@@ -377,15 +381,10 @@ class CodexReader(Reader):
                 yield self._call(call_id, _tool_name(item), item.get("input"))
             case "local_shell_call":
                 yield self._call(call_id, "local_shell", item.get("action"))
-            case "web_search_call":
-                yield from self._provider_call(item, "web_search", item.get("action"), ())
-            case "image_generation_call":
-                found = picture(item.get("result"))
-                pictures = () if found is None else (found,)
-                arguments = {"prompt": item.get("revised_prompt")}
-                yield from self._provider_call(item, "image_generation", arguments, pictures)
-                if found is None:
-                    yield DataRecord(kind="image_generation_call", data=raw)
+            case "image_generation_call" if (found := picture(item.get("result"))) is not None:
+                part = self._call(item.get("id"), "image_generation", {"prompt": item.get("revised_prompt")})
+                yield part
+                yield Output(call_id=part.calls[0].id, text="", pictures=(found,))
             case "agent_message":
                 yield from self._agent_message(item)
                 yield DataRecord(kind=kind_name("response_item", kind), data=raw)
@@ -413,16 +412,6 @@ class CodexReader(Reader):
     def _call(self, call_id: object, name: object, arguments: object) -> AnswerPart:
         self._calls += 1
         return self._part(calls=(tool_call(call_id, name, arguments, f"call-{self._calls}"),))
-
-    def _provider_call(
-        self, item: dict[str, Any], name: str, arguments: object, pictures: tuple[Picture, ...]
-    ) -> Iterator[AnyItem]:
-        """Yield a call that the provider answered itself: of what came of it only pictures are recorded."""
-        part = self._call(item.get("id"), name, arguments)
-        yield part
-        self._answers += 1
-        if pictures:
-            yield Output(call_id=part.calls[0].id, text="", pictures=pictures)
 
     def _agent_message(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         """Yield what another agent told this one: the task of a subagent, and what followed."""
@@ -529,9 +518,12 @@ class PiReader(BlockReader):
     def __init__(self) -> None:
         self._answers = 0
 
-    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+    def links(self, data: dict[str, Any]) -> tuple[str, str]:
         node = "" if data.get("type") == "session" else as_text(data.get("id"))
-        parent = as_text(data.get("parentId"))
+        return node, as_text(data.get("parentId"))
+
+    def place(self, data: dict[str, Any]) -> dict[str, Any]:
+        node, parent = self.links(data)
         return {"at_ms": time_ms(data.get("timestamp")), "node": node, "parent": parent}
 
     def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:

@@ -6,6 +6,7 @@ would wait for it.
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import io
@@ -24,6 +25,7 @@ from typing import Any, Literal
 
 import msgspec
 import zstandard
+from msgspec.structs import replace
 
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.digest import is_digest
@@ -36,6 +38,7 @@ from helix_desktop.foreign.items import (
     as_list,
     as_text,
     decode_object,
+    decode_objects,
     encode,
     rest_of,
 )
@@ -64,13 +67,17 @@ SourceKind = Literal["lines", "history", "files", "database", "export"]
 
 
 class Source(msgspec.Struct, frozen=True):
-    """The records of one conversation. `session` names it in a source that has several."""
+    """The records of one conversation. `session` names it in a source that has several.
+
+    In a file of lists of chat messages that is its number, from 1, and `start` where its line begins.
+    """
 
     agent: ForeignAgent
     path: Path
     kind: SourceKind = "lines"
     session: str = ""
     is_subagent: bool = False
+    start: int = 0
 
     def reader(self) -> Reader:
         match self.agent:
@@ -104,6 +111,8 @@ class Source(msgspec.Struct, frozen=True):
 
     def _raw_records(self, max_bytes: int) -> Iterator[bytes]:
         match self.kind:
+            case "lines" if self.session:
+                return _line_at(self.path, self.start)
             case "lines":
                 return _lines(self.path, max_bytes)
             case "history":
@@ -124,9 +133,50 @@ class Source(msgspec.Struct, frozen=True):
         return 0
 
 
+class _Transcoded(io.RawIOBase):
+    """A text file in another encoding, read as UTF-8."""
+
+    def __init__(self, file: io.BufferedIOBase, encoding: str) -> None:
+        self._file, self._left = file, b""
+        self._decoder = codecs.getincrementaldecoder(encoding)("replace")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left and (data := self._file.read(_CHUNK_BYTES)):
+            self._left = self._decoder.decode(data).encode("utf-8", "replace")
+        size = min(len(buffer), len(self._left))
+        buffer[:size] = self._left[:size]
+        self._left = self._left[size:]
+        return size
+
+
+def _encoding_of(start: bytes) -> str:
+    """Return the encoding of a JSON text by its first bytes; empty for UTF-8 without a mark."""
+    if start.startswith(codecs.BOM_UTF8):
+        return "utf-8-sig"
+    if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if start in (b"{\0", b"[\0"):
+        return "utf-16-le"
+    return "utf-16-be" if start in (b"\0{", b"\0[") else ""
+
+
 @contextmanager
 def _open_plain(path: Path) -> Iterator[io.BufferedIOBase]:
-    """Open a file that may be compressed with gzip or zstd. Raises OSError."""
+    """Open a file as UTF-8, which may be compressed with gzip or zstd. Raises OSError."""
+    with _open_unpacked(path) as file:
+        try:
+            start = file.peek(3)[:3]
+        except _UNPACKING_ERRORS:  # whoever reads it finds out
+            start = b""
+        encoding = _encoding_of(start) or _encoding_of(start[:2])
+        yield io.BufferedReader(_Transcoded(file, encoding), _CHUNK_BYTES) if encoding else file
+
+
+@contextmanager
+def _open_unpacked(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
     with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)
@@ -160,16 +210,52 @@ def _lines(path: Path, max_bytes: int) -> Iterator[bytes]:
             left -= len(raw)
             is_cut = not raw.endswith(b"\n")
             if not is_rest:
-                if is_cut and len(raw) < MAX_LINE_BYTES and decode_object(raw) is None:
+                if is_cut and len(raw) < MAX_LINE_BYTES and not decode_objects(raw):
                     return
                 if raw.strip():
                     yield raw.rstrip(b"\r\n")
             is_rest = is_cut  # of a line that is too long
 
 
+def _line_at(path: Path, start: int) -> Iterator[bytes]:
+    """Yield the line that begins at a byte of a file."""
+    with _open_plain(path) as file:
+        left = start
+        while left > 0 and (data := file.read(min(left, _CHUNK_BYTES))):
+            left -= len(data)
+        if raw := file.readline(MAX_LINE_BYTES):
+            yield raw.rstrip(b"\r\n")
+
+
+def conversations_in(source: Source) -> Iterator[Source]:
+    """Yield the conversations of a source: of a file with several lists of messages one for each.
+
+    Raises OSError.
+    """
+    starts = _starts_of_lists(source.path) if source.agent == "chat-messages" else []
+    if not starts[1:]:
+        yield source
+        return
+    for number, start in enumerate(starts, 1):
+        yield replace(source, session=str(number), start=start)
+
+
+def _starts_of_lists(path: Path) -> list[int]:
+    """Return where the lines begin that are a list of messages. Raises OSError."""
+    starts, position = list[int](), 0
+    with _open_plain(path) as file, suppress(*_UNPACKING_ERRORS):
+        while raw := file.readline(MAX_LINE_BYTES):
+            if b'"messages"' in raw and "messages" in (decode_object(raw) or {}):
+                starts.append(position)
+            position += len(raw)
+    return starts
+
+
 def read_document(path: Path) -> bytes:
-    """Return the bytes of a JSON document; none if it is too large. Raises OSError."""
-    return path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b""
+    """Return the UTF-8 bytes of a JSON document; none if it is too large. Raises OSError."""
+    data = path.read_bytes() if path.stat().st_size <= _MAX_BYTES else b""
+    encoding = _encoding_of(data[:3]) or _encoding_of(data[:2])
+    return data.decode(encoding, "replace").encode("utf-8", "replace") if encoding else data
 
 
 def _history(path: Path) -> Iterator[bytes]:
@@ -456,7 +542,8 @@ def recognize(path: Path) -> Source | None:
     if start.startswith(b"["):
         return Source("cline", path, "history") if _entries(start) else None
     for raw in start.splitlines()[:_SAMPLED_LINES]:
-        record = decode_object(raw)
+        objects = decode_objects(raw)
+        record = objects[0][0] if objects else None
         if record is not None and (agent := _agent_of(record)) is not None:
             return Source(agent, path, is_subagent=agent == "claude-code" and path.name.startswith("agent-"))
     document = _read_object(path)

@@ -66,8 +66,8 @@ from helix_desktop.foreign.items import (
     Title,
     TurnOver,
     UserMessage,
-    read_record,
 )
+from helix_desktop.foreign.record_order import RecordOrder
 from helix_desktop.foreign.sources import Source
 from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 
@@ -183,6 +183,9 @@ class Conversion:
         self._call_usage: CallUsage | None = None
         self._last_at = 0
         self._marks: Marks = EMPTY_MARKS
+        self._answered = set[str]()  # calls, by their ids
+        self._early: dict[str, Output] = {}  # outputs whose calls have not come yet
+        self._noted = set[str]()  # of these, those that an import kept as data at its end
         self._notes_in_row = 0  # at the end of the session, about records kept as data
 
     async def run(self, marks: Marks = EMPTY_MARKS, on_progress: OnProgress = no_progress) -> None:
@@ -192,24 +195,38 @@ class Conversion:
         """
         reader, read, number, size = self._source.reader(), 0, 0, self._source.size
         self._marks, ends, ended = marks, set(marks), -1
+        order = RecordOrder(reader)
         for records in _groups(self._source.records(), ends):
-            items = [item for record in records for item in read_record(reader, record)]
-            self._counter.prefetch(_texts_of(items))
-            for item in items:
-                await self._add(item)
             number = records[-1].number
-            if number in ends:
+            is_end = number in ends
+            items = [item for record in records for item in order.read(record)]
+            if is_end:
+                items += order.end()
+            await self._add_all(items)
+            if is_end:
                 ends.discard(number)
                 ended = number
                 await self._end(reader, number)
             read += sum(len(record.raw) + 1 for record in records)
             on_progress(min(read, size or read), size or read)
         if number != ended:
+            await self._add_all(list(order.end()))
             await self._end(reader, number)
+
+    async def _add_all(self, items: Sequence[AnyItem]) -> None:
+        self._counter.prefetch(_texts_of(items))
+        for item in items:
+            await self._add(item)
 
     async def _end(self, reader: Reader, number: int) -> None:
         for item in reader.end():
             await self._add(item)
+        for session in self.sessions:
+            await self._flush(session)
+        for call_id, output in self._early.items():
+            if call_id not in self._noted:
+                self._noted.add(call_id)
+                await self._keep_output(output)
         await self._end_import(number)
 
     async def _add(self, item: AnyItem) -> None:
@@ -380,6 +397,9 @@ class Conversion:
             self._close_calls(session)
             await self._record_steered(session)
             await self._record_answer(session, pending)
+            for output in [one for one in self._early.values() if one.call_id in session.open_calls]:
+                del self._early[output.call_id]
+                await self._add_output(session, output)
         if not session.open_calls:
             await self._record_steered(session)
 
@@ -412,14 +432,17 @@ class Conversion:
         session.turn_open, session.is_answered = True, not calls
 
     async def _add_output(self, session: ConvertedSession, item: Output) -> None:
-        waiting = session.pending.calls if session.pending is not None else ()
-        if item.call_id not in session.open_calls and item.call_id in {call.id for call in waiting}:
-            await self._flush(session)
+        """Record an output; one whose answer has not ended, or not come yet, waits for it."""
         call = session.open_calls.get(item.call_id)
         if call is None:
-            data = msgspec.json.encode({"call_id": item.call_id, "output": item.text})
-            await self._keep("output without its call", data, is_known=True)
+            pending = session.pending.calls if session.pending is not None else ()
+            is_pending = any(call.id == item.call_id for call in pending)
+            if item.call_id in self._early or (item.call_id in self._answered and not is_pending):
+                await self._keep_output(item)
+            else:
+                self._early[item.call_id] = item
             return
+        self._answered.add(call.id)
         subagent = self._subagent_of(call, item)
         if subagent:
             title = _subagent_title(call)
@@ -430,6 +453,10 @@ class Conversion:
         session.calls += 1
         if not session.open_calls and session.pending is None:
             await self._record_steered(session)
+
+    async def _keep_output(self, item: Output) -> None:
+        data = msgspec.json.encode({"call_id": item.call_id, "output": item.text})
+        await self._keep("output without its call", data, is_known=True)
 
     async def _output_event(
         self, session: ConvertedSession, call: ToolCall, item: Output, subagent: str
@@ -502,6 +529,7 @@ class Conversion:
         """Answer the calls without an output: the next message comes, or the turn ended."""
         for call in session.open_calls.values():
             text = _NO_OUTPUT
+            self._answered.add(call.id)
             self._record(
                 session,
                 ToolAnswered(

@@ -222,22 +222,34 @@ class ForeignSessions:
 
         Those used last come first. Raises HelixError for a path that can't be read.
         """
+        found, errors = await self.find_readable(paths, on_found)
+        if errors:
+            raise errors[0]
+        return found
+
+    async def find_readable(
+        self, paths: Sequence[Path] = (), on_found: OnFound = lambda _: None
+    ) -> tuple[list[FoundSession], list[HelixError]]:
+        """Return what `find` does, and an error for each path that can't be read or has no sessions."""
         stop = threading.Event()
         try:
             return await asyncio.to_thread(self._find, tuple(paths), on_found, stop)
         finally:
             stop.set()
 
-    def _find(self, paths: Sequence[Path], on_found: OnFound, stop: threading.Event) -> list[FoundSession]:
+    def _find(
+        self, paths: Sequence[Path], on_found: OnFound, stop: threading.Event
+    ) -> tuple[list[FoundSession], list[HelixError]]:
         found: list[FoundSession] = []
-        for session in self._search(paths):
+        errors: list[HelixError] = []
+        for session in self._search(paths, errors):
             if stop.is_set():
                 break
             found.append(session)
             on_found(len(found))
-        return sorted(found, key=lambda session: -session.updated)
+        return sorted(found, key=lambda session: -session.updated), errors
 
-    def _search(self, paths: Sequence[Path]) -> Iterator[FoundSession]:
+    def _search(self, paths: Sequence[Path], errors: list[HelixError]) -> Iterator[FoundSession]:
         if not paths:
             yield from find_sessions(self._folders())
         for path in paths:
@@ -246,15 +258,16 @@ class ForeignSessions:
                 sessions = list(find_in(path))
             except (OSError, sqlite3.Error) as error:
                 reason = system_reason(error) if isinstance(error, OSError) else verbatim(str(error))
-                raise HelixError(
-                    text("{path} can't be read.", path=path), reason, text("Choose another file or folder.")
-                ) from error
+                what = text("{path} can't be read.", path=path)
+                errors.append(HelixError(what, reason, text("Choose another file or folder.")))
+                continue
             if not sessions:
-                raise HelixError(
+                missing = HelixError(
                     text("No sessions found in {path}.", path=path),
                     text("Known are those of {agents}.", agents=tuple(AGENT_NAMES.values())),
                     text("Choose a session file, or the folder that an agent keeps them in."),
                 )
+                errors.append(missing)
             yield from sessions
 
     async def import_into(

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -19,6 +20,8 @@ from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.foreign.sources import recognize
 from helix_desktop.store.remote.server import SharedStore
 from tests.integration.foreign.test_import import (
+    SESSION,
+    Line,
     Rig,
     answer,
     called,
@@ -124,11 +127,156 @@ SHAPES: dict[str, list[Any]] = {
         output("5", "4", "t2", "two"),
         answer("6", "5", said("Two.")),
     ],
+    "outputs before their calls": [
+        user("1", "Which ports?"),
+        output("3", "2", "t1", "one"),
+        answer("2", "1", called("t1"), message="m"),
+        output("5", "4", "t2", "two"),
+        answer("6", "5", said("Two.")),
+        answer("4", "2", called("t2"), message="m"),
+    ],
+    "texts of programs": [
+        user("1", "<command-name>/model</command-name>\n<local-command-stdout>ok</local-command-stdout>"),
+        user("2", "<system-reminder>Be brief.</system-reminder>Which port?", "1"),
+        answer("3", "2", said("8080.")),
+        user("4", "<task-notification><summary>Done</summary></task-notification>", "3"),
+        answer("5", "4", said("The task ended.")),
+        user("6", "<command-name>/exit</command-name>\n<command-message>exit</command-message>", "5"),
+        user("7", "<local-command-stdout>Goodbye!</local-command-stdout>", "6"),
+    ],
 }
 
 
 @pytest.mark.parametrize("name", SHAPES)
-async def test_a_shape_comes_in_exactly(rig: Rig, name: str) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+async def test_a_shape_comes_in_exactly(rig: Rig, name: str, encoding: str) -> None:
     path = rig.claude(SHAPES[name])
+    path.write_text(path.read_text(), encoding=encoding)
     (found,) = await rig.foreign.find([path])
     assert differences(count_source(path), await counted(rig, found)) == []
+
+
+async def test_two_records_on_one_line_are_both_read(rig: Rig) -> None:
+    path = rig.claude(SHAPES["outputs before their calls"])
+    lines = path.read_text().splitlines()
+    half = json.dumps(user("0", "Never finished"))[:60]
+    path.write_text("\n".join((lines[0] + lines[1], half + lines[2], *lines[3:])))
+    (found,) = await rig.foreign.find([path])
+    here = await counted(rig, found)
+    assert (here.calls, sorted(here.outputs)) == (["t1", "t2"], ["t1", "t2"])
+    assert here.users == ["Which ports?"]
+
+
+CLINE: list[Line] = [
+    {"role": "user", "content": [{"type": "text", "text": "<task>\nWhich port?\n</task>"}], "ts": 1},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool_use", "id": "c1", "name": "read_file", "input": {"path": "a.py"}},
+            {"type": "tool_use", "id": "c2", "name": "read_file", "input": {"path": "b.py"}},
+            {"type": "tool_use", "id": "c3", "name": "search_files", "input": {"regex": "PORT"}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "[read_file for 'a.py'] Result:\n    PORT = 1\n"},
+            {"type": "text", "text": "[read_file for 'b.py'] Result:"},
+            {"type": "text", "text": "  PORT = 2"},
+            {"type": "text", "text": "[search_files for 'PORT'] Result:\nFound 2\n\na.py"},
+            {"type": "text", "text": "<environment_details>\nnone\n</environment_details>"},
+        ],
+    },
+    {"role": "assistant", "content": [{"type": "text", "text": "1 and 2."}]},
+]
+
+
+async def test_outputs_as_text_belong_to_the_calls_of_cline(rig: Rig) -> None:
+    path = rig.home / "tasks/1/api_conversation_history.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(CLINE))
+    (found,) = await rig.foreign.find([path])
+    source, here = count_source(path), await counted(rig, found)
+    assert len(here.outputs) == 3
+    assert (here.outputs, here.calls, here.users) == (source.outputs, source.calls, source.users)
+
+
+async def test_outputs_of_several_calls_in_one_text_of_cline(rig: Rig) -> None:
+    first, second, third, *_ = CLINE[2]["content"]
+    blocks = [{"type": "text", "text": f"{first['text']}\n{second['text']}\n{third['text']}"}]
+    path = rig.home / "tasks/1/api_conversation_history.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps([*CLINE[:2], {"role": "user", "content": blocks}, CLINE[3]]))
+    (found,) = await rig.foreign.find([path])
+    here = await counted(rig, found)
+    assert here.outputs == {"c1": digest("    PORT = 1\n"), "c2": digest("  PORT = 2")}
+
+
+def codex(second: int, kind: str, **payload: Any) -> Line:
+    return {"timestamp": f"2026-02-12T07:51:{second:02}Z", "type": kind, "payload": payload}
+
+
+CODEX: list[Line] = [
+    codex(1, "session_meta", id=SESSION, cwd="/home/ann/shop", cli_version="0.150.0"),
+    codex(2, "turn_context", model="gpt-5"),
+    codex(3, "response_item", type="message", role="user", content=[{"type": "input_text", "text": "Why?"}]),
+    codex(4, "response_item", type="web_search_call", action={"type": "search", "query": "ports"}),
+    codex(5, "response_item", type="function_call", call_id="c1", name="shell", arguments="{}"),
+    codex(6, "response_item", type="function_call", call_id="c2", name="shell", arguments="{}"),
+    codex(7, "response_item", type="function_call_output", call_id="c1", output="  one\n"),
+    codex(8, "response_item", type="function_call_output", call_id="c2", output="two"),
+    codex(9, "response_item", type="message", role="assistant", content=[{"type": "text", "text": "So."}]),
+    codex(10, "event_msg", type="task_complete"),
+    codex(11, "response_item", type="message", role="user", content=[{"type": "input_text", "text": "And?"}]),
+    codex(12, "response_item", type="function_call", call_id="c3", name="shell", arguments="{}"),
+    codex(13, "response_item", type="function_call_output", call_id="c3", output="three"),
+    codex(14, "response_item", type="message", role="assistant", content=[{"type": "text", "text": "Aha."}]),
+    codex(15, "event_msg", type="task_complete"),
+]
+
+
+@pytest.mark.parametrize("lines", [CODEX, [*CODEX[:6], *CODEX[:5:-1]], [*CODEX[:3], *CODEX[:2:-1]]])
+async def test_codex_comes_in_exactly_in_any_order_of_near_lines(rig: Rig, lines: list[Line]) -> None:
+    path = rig.write(".codex/sessions/2026/02/12/rollout-1.jsonl", lines)
+    (found,) = await rig.foreign.find([path])
+    here = await counted(rig, found)
+    assert differences(count_source(path), here) == []
+    assert here.answers == 4
+
+
+async def test_a_file_that_is_no_session_stops_no_other(rig: Rig) -> None:
+    good = rig.claude(SHAPES["one answer in two records"])
+    bad = [rig.write("notes.jsonl", [{"a": 1}]), rig.home / "missing.jsonl"]
+    found, errors = await rig.foreign.find_readable([bad[0], good, bad[1]])
+    assert [each.source.path for each in found] == [good]
+    assert len(errors) == len(bad)
+
+
+async def test_files_of_other_programs_in_a_folder_stop_nothing(rig: Rig) -> None:
+    good = rig.claude(SHAPES["one answer in two records"])
+    others = {
+        "a.jsonl": b"\x28\xb5\x2f\xfd no zstd",
+        "b.jsonl": b"[" * 100_000,
+        "c.jsonl": b"",
+        "d.jsonl": bytes(range(256)) * 40,
+        "e.jsonl.gz": b"\x1f\x8b\x08 no gzip",
+        "api_conversation_history.json": b"{",
+    }
+    for name, data in others.items():
+        (good.parent / name).write_bytes(data)
+    assert [each.source.path for each in await rig.foreign.find([good.parent])] == [good]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_each_conversation_of_a_file_is_a_session(rig: Rig, encoding: str) -> None:
+    said_it = {"role": "assistant", "content": "Aé"}
+    talks = [
+        {"messages": [{"role": "user", "content": f"Question {number}"}, said_it]} for number in range(3)
+    ]
+    path = rig.write("talks.jsonl", talks)
+    path.write_text(path.read_text(), encoding=encoding)
+    done = await rig.run(await rig.foreign.find([path]))
+    texts = [[spoke.text for spoke in await rig.events(one, UserSpoke)] for one in done.sessions]
+    assert texts == [["Question 0"], ["Question 1"], ["Question 2"]]
+    again = await rig.run(await rig.foreign.find([path]))
+    assert len(again.result.unchanged) == len(talks)
