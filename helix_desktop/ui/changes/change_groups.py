@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, NamedTuple, Self, TypeAlias, get_args
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
@@ -13,7 +13,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import (
     ChangedFileStatus,
     ChangeKind,
-    ChangeSource,
     FileChange,
     FileCoverage,
     FileState,
@@ -60,13 +59,6 @@ ListSource: TypeAlias = Literal["session", "commit"]
 """What the page lists: what the session did, or what differs from git's last commit."""
 Obstacle: TypeAlias = Literal["", "untrusted", "missing"]
 """Why files cannot be captured or reverted: the folder is not trusted, or not there."""
-SOURCES: tuple[ChangeSource, ...] = get_args(ChangeSource)
-SOURCE_WORDS: dict[ChangeSource, TranslatableText] = {
-    "tool": text("Edits"),
-    "command": text("Commands"),
-    "outside": text("You or another program"),
-    "revert": text("Reverts, redos, rewinds"),
-}
 STATUSES: dict[ChangedFileStatus, tuple[TranslatableText, Tone]] = {
     "open": (text("Open"), "neutral"),
     "accepted": (text("Reviewed"), "ok"),
@@ -118,7 +110,7 @@ def who_text(capture: RecordedChanges) -> str:
         return ""
     match capture.source:
         case "outside":
-            return translate(SOURCE_WORDS["outside"])
+            return tr("You or another program")
         case "revert":
             return revert_name(capture.scope, is_redo=capture.is_redo)
         case "command":
@@ -508,21 +500,14 @@ class ChangesState(msgspec.Struct, frozen=True):
         return len(captures) if all(capture.is_removed for capture in captures) else 0
 
 
-class ChangeFilter(msgspec.Struct, frozen=True):
-    """Which changes to list: words of the path, and who made them (none named: all)."""
-
-    text: str = ""
-    sources: frozenset[ChangeSource] = frozenset()
-
-    def matches(self, row: FileRow) -> bool:
-        path = row.path.casefold()
-        by = {capture.source for capture in row.captures}
-        return all(word in path for word in self.text.casefold().split()) and (
-            not self.sources or bool(by & self.sources)
-        )
-
-
-NO_FILTER = ChangeFilter()
+def matches_words(row: FileRow, words: str) -> bool:
+    """Return True if each word is in a row's path, or in what says who made its changes."""
+    path = row.path.casefold()
+    missing = [word for word in words.casefold().split() if word not in path]
+    if not missing:
+        return True
+    makers = " ".join(map(who_text, row.captures)).casefold()
+    return all(word in makers for word in missing)
 
 
 def _row_kind(change: ChangeKind, before: FileState | None, after: FileState | None) -> RowKind:
@@ -549,16 +534,14 @@ def commit_changes(changes: Sequence[FileChange]) -> SessionChanges:
     return SessionChanges("", (capture,) if changes else (), files)
 
 
-def narrow_groups(
-    grouped: GroupedChanges | None, grouping: Grouping, change_filter: ChangeFilter
-) -> Sequence[ChangeGroup]:
-    """Return the groups with what passes a filter: the newest turn first, or files by path."""
+def narrow_groups(grouped: GroupedChanges | None, grouping: Grouping, words: str) -> Sequence[ChangeGroup]:
+    """Return the groups with what has all words: the newest turn first, or files by path."""
     if grouped is None:
         return ()
     groups = grouped.by_turn if grouping == "turn" else grouped.by_file
-    if change_filter == NO_FILTER:
+    if not words:
         return groups
-    return [group for group in (_narrow(group, change_filter) for group in groups) if group is not None]
+    return [narrowed for group in groups if (narrowed := _narrow(group, words)) is not None]
 
 
 def visible_changes(capture: RecordedChanges) -> list[FileChange]:
@@ -719,8 +702,8 @@ def _capture_row(
     )
 
 
-def _narrow(group: ChangeGroup, change_filter: ChangeFilter) -> ChangeGroup | None:
-    rows = tuple(row for row in group.rows if change_filter.matches(row))
+def _narrow(group: ChangeGroup, words: str) -> ChangeGroup | None:
+    rows = tuple(row for row in group.rows if matches_words(row, words))
     if len(rows) == len(group.rows):
         return group if rows or group.head is not None else None
     if not rows:

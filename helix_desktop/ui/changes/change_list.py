@@ -93,7 +93,6 @@ class OpenInEditor(Intent, frozen=True):
     path: str
 class CopyPatch(Intent, frozen=True):
     selection: RevertSelection
-class ShowUncoveredPlaces(Intent, frozen=True): ...  # what can't be undone
 
 # fmt: on
 
@@ -437,8 +436,6 @@ class ChangeListView(ChoiceList[Entry]):
             menu.add("accept-all", tr("Mark all as reviewed"), MarkReviewed())
             menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
             menu.add("copy-all", tr("Copy all as patch"), CopyPatch(everything))
-            menu.addSeparator()
-            menu.add("coverage", tr("What can't be undone…"), ShowUncoveredPlaces())
         return menu
 
 

@@ -1,64 +1,51 @@
-"""What can be undone: the line below the changes, the places that are not covered, and what was undone."""
+"""What can't be undone: the line below the changes; and the list of what was undone after commands."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QProgressBar, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace, UncoveredReason
+from helix_desktop.domain.file_history.changes import FileCoverage
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.ui.changes.change_groups import Obstacle, files_text
-from helix_desktop.ui.changes.change_list import ShowUncoveredPlaces
+from helix_desktop.ui.changes.change_groups import Obstacle
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import ThemedBackground
 from helix_desktop.ui.design.labels import IconLabel, TextLine, label
 from helix_desktop.ui.design.layout import (
-    DIALOG_MARGINS,
-    FlowBox,
     ListScrollArea,
-    ResponsiveRow,
     clear_layout,
     column,
     pane,
     row,
 )
-from helix_desktop.ui.design.sized_dialog import SizedDialog
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.kit.intents import perform
-from helix_desktop.words.file_changes import auto_run_reason, uncovered_reason_text
-from helix_desktop.words.numbers import format_size, format_whole_percent
+from helix_desktop.words.file_changes import auto_run_reason, uncovered_details, uncovered_line
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-_BAR_PX = 90
-_MAX_PLACES = 500
 _MAX_UNDONE = 200
 _MAX_PX = 150  # of the rows that are in sight at once
 _INDENT_PX = 18  # to where the heading's words begin
-_SIZE, _MIN_SIZE = (600, 520), (420, 300)
-_PATH_PX = 220
-_INCLUDABLE: tuple[UncoveredReason, ...] = ("ignored", "secret", "too_large")
-"""Why a place may be left out and still be covered, if the user wants that."""
 
 
-def file_coverage_text(coverage: FileCoverage, obstacle: Obstacle = "") -> str:
+def _coverage_text(coverage: FileCoverage, obstacle: Obstacle) -> str:
     if obstacle:
         return ""
-    if coverage.error:
-        return tr("Copying files stopped: {reason}", reason=coverage.error)
-    if not coverage.is_complete:
-        share = copied_share(coverage)
-        if coverage.is_paused:
-            return tr("Copying files paused: {share}", share=format_whole_percent(share))
-        if share:
-            return tr("Copying files: {share}", share=format_whole_percent(share))
-        return tr("Copying files…")
-    return tr("The agent's changes can be undone")
+    if coverage.is_complete or coverage.error:
+        return uncovered_line(coverage)
+    share = copied_share(coverage)
+    if coverage.is_paused:
+        return tr("Copying files paused: {share}", share=format_whole_percent(share))
+    if share:
+        return tr("Copying files: {share}", share=format_whole_percent(share))
+    return tr("Copying files…")
 
 
 def copied_share(coverage: FileCoverage) -> float:
@@ -66,127 +53,27 @@ def copied_share(coverage: FileCoverage) -> float:
     return coverage.files / (coverage.files + coverage.pending) if coverage.files else 0.0
 
 
-def _place_note(place: UncoveredPlace) -> str:
-    parts = (
-        uncovered_reason_text(place.reason),
-        files_text(place.files) if place.files else "",
-        format_size(place.size) if place.size else "",
-    )
-    return " · ".join(filter(None, parts))
+class UncoveredLine(ThemedBackground):
+    """One line below the changes: what can't be undone, or how far the first copy is; else hidden."""
 
-
-class FileCoverageStrip(ThemedBackground):
     ground, has_line = "side", True
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._icon = IconLabel("shield-check", px=14, color_token="ok")
+        self._icon = IconLabel("shield-alert", px=14, color_token="muted")
         self.text = TextLine("", 12, role="muted")
         self.text.setObjectName("coverage")
-        self._bar = QProgressBar()
-        self._bar.setTextVisible(False)
-        self._bar.setFixedWidth(_BAR_PX)
-        self.places = PushButton(tr("What can't be undone"), "link", name="uncovered_places")
-        self.places.clicked.connect(lambda: perform(self, ShowUncoveredPlaces()))
-        self._flow = FlowBox([self._icon, self.text, self._bar, self.places], row_gap=0)
-        self.setLayout(column(self._flow, margins=(18, 3, 12, 3)))
-        self.show_coverage(FileCoverage(is_complete=True), "")
-        self.apply_theme()
-
-    def apply_theme(self) -> None:
-        """Take the colors of a theme; every row is as high as one with a link, at the text size in force."""
-        super().apply_theme()
-        self.places.ensurePolished()
-        self.text.setMinimumHeight(self.places.sizeHint().height())
+        self.setLayout(row(self._icon, self.text, margins=(18, 5, 12, 5), gap=8, stretch=1))
+        self.hide()
 
     def show_coverage(self, coverage: FileCoverage, obstacle: Obstacle) -> None:
-        """Show what is covered; nothing where files cannot be captured at all."""
-        words = file_coverage_text(coverage, obstacle)
-        self.setVisible(bool(words))
-        is_copying = not coverage.is_complete and not coverage.error
-        icon, color = ("shield-check", "ok")
-        if coverage.error:
-            icon, color = "shield-alert", "error"
-        elif is_copying:
-            icon, color = "pause" if coverage.is_paused else "loader-circle", "muted"
-        self._icon.show_icon(icon, color)
+        """Name what is not covered; say nothing where files cannot be captured at all."""
+        words = _coverage_text(coverage, obstacle)
+        self._icon.show_icon("shield-alert", "error" if coverage.error else "muted")
         self.text.set_text(words)
-        self._bar.setVisible(is_copying)
-        self._bar.setRange(0, 100)
-        self._bar.setValue(round(100 * copied_share(coverage)))
-        self._bar.setAccessibleName(words)
-        self.places.setVisible(coverage.uncovered > coverage.pending)
-        self._flow.rearrange()
-
-
-class UncoveredPlacesDialog(SizedDialog):
-    include_requested = Signal(str, bool)
-    """A path, and whether it is to be covered."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, tr("What can't be undone"), _SIZE, _MIN_SIZE)
-        self._included: dict[str, UncoveredPlace] = {}  # since it is open
-        self._summary = label("", "strong", wrap=True)
-        self._lead = label("", "muted", wrap=True)
-        self._column = column(margins=(0, 0, 6, 0), gap=6)
-        scroll = ListScrollArea(self._column, tr("Places"))
-        close = PushButton(tr("Close"), name="close", on_click=self.reject)
-        words = column(label(tr("What can't be undone"), "title", wrap=True), self._lead, gap=5)
-        buttons = FlowBox([close], right_from=0)
-        self.setLayout(
-            column(words, self._summary, scroll, buttons, margins=DIALOG_MARGINS, gap=12, stretch=2)
-        )
-
-    def show_coverage(self, coverage: FileCoverage) -> None:
-        self._lead.setText(_lead_text(coverage))
-        self._summary.setText(file_coverage_text(coverage))
-        clear_layout(self._column)
-        missing = {place.path for place in coverage.places}
-        for place in (place for path, place in self._included.items() if path not in missing):
-            self._column.addWidget(self._row(place, is_included=True))
-        for place in coverage.places[:_MAX_PLACES]:
-            self._column.addWidget(self._row(place))
-        more = coverage.uncovered - len(coverage.places[:_MAX_PLACES])
-        if more > 0:
-            self._column.addWidget(label(tr.plural(more, "and %n more place", "and %n more places"), "muted"))
-        if not coverage.places:
-            words = tr("Changes to every file in the workspace can be undone.")
-            self._column.addWidget(label(words, "muted", wrap=True))
-        self._column.addStretch(1)
-
-    def _include(self, place: UncoveredPlace, is_included: bool) -> None:
-        if is_included:
-            self._included[place.path] = place
-        else:
-            self._included.pop(place.path, None)
-        self.include_requested.emit(place.path, is_included)
-
-    def _row(self, place: UncoveredPlace, *, is_included: bool = False) -> QWidget:
-        path = TextLine(escape_hidden_name(place.path), 13, mono=True)
-        words_below = tr("Included") if is_included else _place_note(place)
-        note = label(words_below, "ok" if is_included else "muted", wrap=True)
-        icon = IconLabel("folder" if place.is_folder else "file", px=16, color_token="muted")
-        words = pane(row(icon, column(path, note, gap=1), gap=10, stretch=1))
-        if place.reason not in _INCLUDABLE:
-            return words
-        verb, name = (tr("Leave out"), "leave-out") if is_included else (tr("Include"), "include")
-        include = PushButton(verb, name=f"{name}:{place.path}")
-        include.setAccessibleName(tr("{verb}: {path}", verb=verb, path=escape_hidden_name(place.path)))
-        include.clicked.connect(lambda: self._include(place, not is_included))
-        return ResponsiveRow(words, [include], _PATH_PX)
-
-
-def _lead_text(coverage: FileCoverage) -> str:
-    """Return what the places have in common, and when one is copied that the user includes."""
-    if coverage.is_paused:
-        return tr(
-            "Changes to these places aren't saved, so they can't be undone. What you include is copied when "
-            "you resume copying files."
-        )
-    return tr(
-        "Changes to these places aren't saved, so they can't be undone. What you include is copied now, "
-        "in the background."
-    )
+        details = (*uncovered_details(coverage), tr("Settings → Data includes files that git ignores."))
+        self.text.set_note("\n".join(details) if coverage.places else "")
+        self.setVisible(bool(words))
 
 
 class UndoneChangesPanel(ThemedBackground):

@@ -7,23 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
-from PySide6.QtCore import QSignalBlocker, Qt, QTimer, Signal
-from PySide6.QtGui import QAction, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMenu, QStackedWidget, QWidget
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.file_history.changes import ChangeSource
 from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.file_history.merges_and_hunks import HunkState
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.changes.change_groups import (
-    SOURCE_WORDS,
-    SOURCES,
-    ChangeFilter,
     ChangeGroup,
     ChangesState,
     Contents,
@@ -44,7 +40,7 @@ from helix_desktop.ui.changes.change_groups import (
     visible_changes,
 )
 from helix_desktop.ui.changes.change_list import ChangeDetail, ChangeListView
-from helix_desktop.ui.changes.coverage import FileCoverageStrip, UndoneChangesPanel
+from helix_desktop.ui.changes.coverage import UncoveredLine, UndoneChangesPanel
 from helix_desktop.ui.chat.actions import OpenChanges
 from helix_desktop.ui.design.async_actions import StartCoroutine
 from helix_desktop.ui.design.buttons import IconButton, ViewSwitch, popup_below
@@ -57,7 +53,7 @@ from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.kit.commands import ChangesCommands, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import ApplyRemedy, FocusComposer, ShowCommitChanges, handles, perform
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.words.translation import Translator, error_text, translate
+from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Changes")
 
@@ -72,7 +68,7 @@ class ChangesFilterBar(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.grouping: Grouping = "turn"
-        self.field = SearchField(tr("Filter by path"))
+        self.field = SearchField(tr("Filter by path or call"))
         self.field.setObjectName("change_filter")
         self.field.setFixedWidth(_FIELD_PX)
         self.counter = TextLine("", 12, role="muted")
@@ -80,16 +76,6 @@ class ChangesFilterBar(QWidget):
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.changed)
         self.field.textChanged.connect(lambda _: self._debounce.start())
-        # A menu, always there: chips that come with the first revert would move what is below the mouse.
-        self.sources = IconButton("funnel", tr("Filter by who made the change"), name="changes_sources")
-        self.sources.setCheckable(True)
-        menu, self._sources = QMenu(self.sources), dict[ChangeSource, QAction]()
-        for source in SOURCES:
-            action = self._sources[source] = menu.addAction(translate(SOURCE_WORDS[source]))
-            action.setObjectName(f"changes-by-{source}")
-            action.setCheckable(True)
-            action.toggled.connect(self._filter_sources)
-        self.sources.setMenu(menu)
         groupings: dict[Grouping, str] = {"turn": tr("By turn"), "file": tr("By file")}
         sources: dict[ListSource, str] = {"session": tr("Session"), "commit": tr("Since last commit")}
         self._grouping_switch = ViewSwitch(tr("Group by"), groupings, "group-by-")
@@ -97,22 +83,13 @@ class ChangesFilterBar(QWidget):
         self.source_switch = ViewSwitch(tr("What is listed"), sources, "changes-of-")
         self.source_switch.hide()
         end = pane(layout_row(self.counter, self.more, gap=FLOW_GAP))  # the button never stands alone
-        parts = [self.source_switch, self._grouping_switch, self.field, self.sources, end]
-        self._controls = FlowBox(parts, right_from=4)
+        parts = [self.source_switch, self._grouping_switch, self.field, end]
+        self._controls = FlowBox(parts, right_from=3)
         self.setLayout(column(self._controls, margins=(18, 12, 12, 10)))
 
     @property
-    def change_filter(self) -> ChangeFilter:
-        return ChangeFilter(self.field.text().strip(), self._checked_sources)
-
-    @property
-    def _checked_sources(self) -> frozenset[ChangeSource]:
-        actions = self._sources.items()
-        return frozenset(source for source, action in actions if action.isChecked() and action.isVisible())
-
-    def _filter_sources(self) -> None:
-        self.sources.setChecked(bool(self._checked_sources))
-        self.changed.emit()
+    def words(self) -> str:
+        return self.field.text().strip()
 
     def group_by(self, grouping: Grouping) -> None:
         self._grouping_switch.mark(grouping)
@@ -123,18 +100,7 @@ class ChangesFilterBar(QWidget):
     def clear(self) -> None:
         self.field.clear()
         self._debounce.stop()
-        for action in self._sources.values():
-            with QSignalBlocker(action):
-                action.setChecked(False)
-        self._filter_sources()
-
-    def show_changes(self, grouped: GroupedChanges) -> None:
-        """Offer those who made the changes where there are several."""
-        sources = {capture.source for capture in grouped.changes.captures}
-        for source, action in self._sources.items():
-            action.setVisible(source in sources and len(sources) > 1)
-        self.sources.setEnabled(len(sources) > 1)
-        self.sources.setChecked(bool(self._checked_sources))
+        self.changed.emit()
 
     def show_total(self, grouped: GroupedChanges, counts: LineCounts | None) -> None:
         """Say how much changed; None: its lines are not counted yet, or too many."""
@@ -205,7 +171,7 @@ class ChangesPage(ThemedBackground):
         ages.ticked.connect(self.list.viewport().update)
         ages.ticked.connect(self.detail.update_times)
         self.undone = UndoneChangesPanel(self)
-        self.coverage = FileCoverageStrip(self)
+        self.coverage = UncoveredLine(self)
         self.empty = EmptyState("diff", "", tr("Go to chat"))
         self.no_match = EmptyState("search", tr("No changes match this filter"), tr("Clear filter"))
         self._lists = QStackedWidget(self)
@@ -255,7 +221,6 @@ class ChangesPage(ThemedBackground):
         if is_same:
             return
         if state.grouped is not None:
-            self.filter_bar.show_changes(state.grouped)
             self._show_totals()
         self.filter_bar.show_source(state.source, has_git=state.has_git)
         error = error_text(state.undone_error) if state.undone_error is not None else ""
@@ -345,7 +310,7 @@ class ChangesPage(ThemedBackground):
         bare = changes is None or not changes.captures or bool(self.state.removed_captures)
         had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
-        groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.change_filter)
+        groups = narrow_groups(self.state.grouped, grouping, self.filter_bar.words)
         self.list.show_groups(groups)
         answer = tr("Trust folder…") if self.state.obstacle == "untrusted" else tr("Go to chat")
         self.empty.set_content(_empty_text(self.state), answer)

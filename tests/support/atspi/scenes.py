@@ -538,7 +538,6 @@ SCENES: dict[str, Scene] = {
     "revert-plan": partial(_dialog, question=_of(changes_samples.make_plan_dialog)),
     "merge": partial(_dialog, question=_of(changes_samples.make_merge_dialog)),
     "rewind": partial(_dialog, question=_of(changes_samples.make_rewind_dialog)),
-    "uncovered-places": partial(_dialog, question=_of(changes_samples.make_uncovered_places_dialog)),
     "completions": _completions,
     "find-in-chat": partial(_find, page="chat"),
     "find-in-cache": partial(_find, page="cache"),

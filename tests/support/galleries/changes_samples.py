@@ -39,7 +39,6 @@ from helix_desktop.ui.changes.change_groups import (
     file_of,
     group_changes,
 )
-from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
@@ -368,10 +367,4 @@ def make_rewind_dialog(parent: QWidget) -> RewindDialog:
     dialog.files.show_counts(
         {file.path: LineCounts(4, 3) for file in plan().files if file.status != "blocked"}
     )
-    return dialog
-
-
-def make_uncovered_places_dialog(parent: QWidget) -> UncoveredPlacesDialog:
-    dialog = UncoveredPlacesDialog(parent)
-    dialog.show_coverage(COVERAGE)
     return dialog

@@ -181,7 +181,6 @@ def changes_screens() -> Iterator[Screen]:
         changes_samples.make_plan_dialog,
         changes_samples.make_merge_dialog,
         changes_samples.make_rewind_dialog,
-        changes_samples.make_uncovered_places_dialog,
     ):
         yield Screen(make.__name__, make(window), _LEAST)
 

@@ -15,6 +15,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.file_history.changes import (
     FileChange,
+    FileCoverage,
     FileState,
     FileSummary,
     RecordedChanges,
@@ -194,18 +195,14 @@ def test_by_file_each_file_is_listed_once_and_unfolds_to_its_steps(page: Changes
 def test_a_filter_takes_words_of_the_path_and_who_made_the_change(page: ChangesPage, qtbot: QtBot) -> None:
     page.filter_bar.field.setText("stream chat")
     qtbot.waitUntil(lambda: "README.md" not in listed(page))
-    bar = page.filter_bar
-    actions = {action.objectName(): action for action in bar.sources.menu().actions()}
-    actions["changes-by-revert"].trigger()
-    assert bar.sources.isChecked()
-    assert [row for row in listed(page) if "/" in row] == ["tests/ui/chat/test_stream.py"]
+    page.filter_bar.field.setText("stream chat revert")
+    qtbot.waitUntil(lambda: [row for row in listed(page) if "/" in row] == ["tests/ui/chat/test_stream.py"])
     page.filter_bar.field.setText("nothing of this name")
     qtbot.waitUntil(lambda: not listed(page))
     page.filter_bar.field.setFocus()
     QTest.keyClick(page.filter_bar.field, Qt.Key.Key_Down)
     press(page, "empty_action") if page.no_match.button.isHidden() else page.no_match.button.click()
     assert len(listed(page)) > 10
-    assert not bar.sources.isChecked()
     assert page.filter_bar.field.hasFocus(), "what is typed next is no key of the list"
     QTest.keyClick(page.filter_bar.field, Qt.Key.Key_Down)
     assert page.list.hasFocus()
@@ -369,9 +366,9 @@ def test_what_differs_from_the_last_commit_can_be_read_but_not_reverted(
     assert chosen.args == ["session"]
 
 
-def test_an_empty_page_says_why_and_the_strip_what_can_be_undone(page: ChangesPage) -> None:
-    assert page.coverage.text.text == "The agent's changes can be undone"
-    assert page.coverage.places.isVisible()
+def test_an_empty_page_says_why_and_one_line_what_cannot_be_undone(page: ChangesPage) -> None:
+    assert page.coverage.text.text.startswith("Can't be undone in ")
+    assert samples.COVERAGE.places[0].path in page.coverage.text.text
     for state, words in (
         ("changes, none", "No files changed yet."),
         ("changes, not trusted", "This folder isn't trusted"),
@@ -386,7 +383,9 @@ def test_an_empty_page_says_why_and_the_strip_what_can_be_undone(page: ChangesPa
     assert page.coverage.text.text == "Copying files paused: 40 %"
     page.set_state(replace(samples.EMPTY, coverage=samples.COPYING))
     assert page.coverage.text.text == "Copying files: 40 %"
-    assert page.coverage.places.isHidden()
+    covered = FileCoverage(files=40, is_complete=True)
+    page.set_state(replace(samples.changes_state(), coverage=covered))
+    assert page.coverage.isHidden(), "all of it can be undone"
 
 
 def _hunk_heads(page: ChangesPage) -> list[HunkHead]:

@@ -30,9 +30,7 @@ from helix_desktop.ui.changes.change_list import (
     RedoChanges,
     RevertChanges,
     RevertHunk,
-    ShowUncoveredPlaces,
 )
-from helix_desktop.ui.changes.coverage import UncoveredPlacesDialog
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, PlanView
@@ -269,19 +267,6 @@ class RevertFlow:
                 text("No program is set up for this kind of file."),
                 text("Choose one in your file manager."),
             )
-
-    @handles(ShowUncoveredPlaces)
-    async def show_uncovered_places(self) -> None:
-        """Show what can't be undone, and let the user cover more."""
-        changes = self._session.workspace.changes
-        dialog = UncoveredPlacesDialog(self._session.window)
-        dialog.show_coverage(changes.coverage)
-        dialog.include_requested.connect(lambda *what: self._session.start(changes.include(*what), "include"))
-        unsubscribe = changes.listen(lambda: dialog.show_coverage(changes.coverage))
-        try:
-            await exec_async(dialog)
-        finally:
-            unsubscribe()
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:
