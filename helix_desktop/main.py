@@ -10,7 +10,6 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 
 from helix_desktop.cli.parsers.command_line import (
@@ -95,15 +94,6 @@ def resolve_command(args: argparse.Namespace) -> Command:
             from helix_desktop.cli.mcp_serve import serve_cache
 
             return serve_cache
-        case "move-data" if args.window:
-            from helix_desktop.app.data_move_window import move_in_window
-
-            return move_in_window
-        case "move-data":
-            from helix_desktop.app.data_move import move_data_dir
-            from helix_desktop.cli.commands import move_data
-
-            return partial(move_data, move_data_dir=move_data_dir)
         case "self-check":
             from helix_desktop.diagnostics.self_check import self_check
 

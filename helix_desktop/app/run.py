@@ -22,7 +22,6 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_recovery import LastRun, RunMarker, crash_report, find_unfinished
-from helix_desktop.app.data_move_window import relaunch
 from helix_desktop.app.early_file_events import FileOpenEvents
 from helix_desktop.app.file_open_events import TargetParser, open_target
 from helix_desktop.app.launch_targets import is_folder_target
@@ -157,15 +156,13 @@ def run(app: QApplication, frame: WindowFrame, launch: Launch) -> int:
     marker.start(start_ms, stacks.tell())
     try:
         with asyncio.Runner(loop_factory=lambda: QtLoop(app)) as runner:
-            relaunch_args = runner.run(
+            runner.run(
                 _run_window(app, create_window_context(frame), launch, instance, marker, crashed, start_ms)
             )
     finally:
         close_window_logs(stacks)
         marker.clear()
         instance.close()
-    if relaunch_args:
-        relaunch(*relaunch_args)
     return 0
 
 
@@ -177,20 +174,14 @@ async def _run_window(
     marker: RunMarker,
     crashed_run: LastRun | None,
     start_ms: int,
-) -> tuple[str, ...]:
-    """Run until the window is closed; return the arguments to relaunch with, if any."""
-    data_dir, relaunch_args = launch.data_dir, list[str]()
+) -> None:
+    """Run until the window is closed."""
+    data_dir = launch.data_dir
     stop = asyncio.Event()
 
     def end() -> None:
         instance.stop_listening()  # at once: what a start asks for now would be lost
         stop.set()
-
-    def move(target: str, remove_old: bool) -> None:
-        relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.chosen_folder)]
-        if remove_old:
-            relaunch_args.append("--remove-old")
-        end()
 
     _install_signal_handlers(asyncio.get_running_loop(), instance, end)
     controllers = wire_app(data_dir, window_context)
@@ -198,7 +189,6 @@ async def _run_window(
     last_windows = load_windows(window_context.window_state)
 
     def follow(opened: ControlledWindow) -> None:
-        opened.quit_controller.move_confirmed.connect(move)
         opened.quit_controller.confirmed.connect(end)
 
     def note_opened(workspace: OpenWorkspace) -> None:  # in case this run crashes
@@ -239,7 +229,6 @@ async def _run_window(
     await stop.wait()
     # Who quits while windows are being reopened gets all of them the next time.
     await shut_down(window_context, controllers, None if reopened.done() else last_windows)
-    return tuple(relaunch_args)
 
 
 class StartTargets:

@@ -1,26 +1,20 @@
-"""The commands `commands`, `licenses` and `move-data`: slash commands, what is shipped, the data folder."""
+"""The commands `commands` and `licenses`: slash commands, and what is shipped."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_json, print_notice, print_out
+from helix_desktop.cli.output import print_json, print_notice, print_out
 from helix_desktop.cli.workspace_command import resolve_workspace, with_services
-from helix_desktop.config.data_dir import DataDirMove
 from helix_desktop.config.licenses import all_components
-from helix_desktop.config.paths import POINTER_FILE, DataDir, may_be_deleted
-from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.slash_command import SLASH, PromptFile
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.prompt_files import HiddenFile, PromptCatalog
-from helix_desktop.words.numbers import format_size
 from helix_desktop.words.prompt_files import prompt_warnings
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, translate
@@ -141,42 +135,3 @@ def licenses(args: argparse.Namespace) -> int:
     for name in incomplete:
         print_notice(tr("The license text of {name} is missing. Reinstall Helix Desktop.", name=name))
     return 1 if incomplete else 0
-
-
-def move_data(
-    args: argparse.Namespace, move_data_dir: Callable[[DataDir, Path, OnProgress], DataDirMove]
-) -> int:
-    """Move the data directory; keep the old one unless its removal is requested. Raises HelixError."""
-    data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
-    data.check_has_data(text("Nothing to move."))
-    data.ensure()
-    printer = ProgressPrinter()
-    move = move_data_dir(data, args.folder, printer.update)
-    not_removed = move.remove_old() if args.remove_old else ()
-    data_move = {
-        "to": str(move.target),
-        "from": str(move.source),
-        "files": len(move.files),
-        "size": move.size,
-    }
-    if args.json:
-        print_out(json.dumps({**data_move, "removed": bool(args.remove_old) and not not_removed}))
-        return 0
-    print_out(f"{move.target}  {format_size(move.size)}")
-    if not_removed:
-        print_notice(tr("Couldn't delete {paths}.", paths=tuple(map(str, not_removed))))
-    elif not args.remove_old:
-        print_err(
-            tr.plural(
-                len(move.files),
-                "%n file moved and verified. The old copy is still in {folder}.",
-                "%n files moved and verified. The old copy is still in {folder}.",
-                folder=move.source,
-            )
-        )
-        print_err(
-            tr("You can delete it.")
-            if may_be_deleted(move.source)
-            else tr("Don't delete {file}: it says where the data is now.", file=move.source / POINTER_FILE)
-        )
-    return 0

@@ -1,8 +1,4 @@
-"""The paths of the bundled resources, and the user's data directory with the pointers to a moved one.
-
-One pointer is in the old folder; one is beside it, for when the user deletes that folder with what is left in
-it.
-"""
+"""The paths of the bundled resources, and the user's data directory."""
 
 from __future__ import annotations
 
@@ -10,14 +6,13 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from helix_desktop.domain.errors import DataDirUnavailable
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, folder_reason
-from helix_desktop.system.files import non_folder_in, read_regular, write_text_durably
+from helix_desktop.system.files import non_folder_in
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -25,72 +20,12 @@ if TYPE_CHECKING:
 text = TextContext("Settings")
 
 
-POINTER_FILE = "moved.json"
-WORKSPACES_FOLDER = "workspaces"
-"""The folder that a data directory has, and no remains of one."""
-
-
-def places_of(root: Path) -> tuple[Path, ...]:
-    """Return where a data directory was, from `root` on, and where it is now."""
-    places = [root]
-    while (to := read_pointer(places[-1])) is not None and to not in places:
-        places.append(to)
-    return tuple(places)
-
-
-def pointer_files(root: Path) -> tuple[Path, Path]:
-    """Return the pointer in a folder, and the one beside it."""
-    return root / POINTER_FILE, root.with_name(f"{root.name}.{POINTER_FILE}")
-
-
-def read_pointer(root: Path) -> Path | None:
-    """Return where a data directory was moved to; None if it was not, or its pointers are invalid.
-
-    The one beside it counts where no data is in the folder.
-    """
-    inner_pointer, outer_pointer = pointer_files(root)
-    to = _read(inner_pointer)
-    return to if to is not None or os.path.isdir(root / WORKSPACES_FOLDER) else _read(outer_pointer)
-
-
-def write_pointer(root: Path, target: Path) -> None:
-    """Point from `root` to `target`, atomically and durably; beside it if possible. Raises OSError."""
-    import json
-
-    inner_pointer, outer_pointer = pointer_files(root)
-    document = json.dumps({"to": str(target)})
-    if os.path.isdir(root):
-        write_text_durably(inner_pointer, document)
-    if _read(outer_pointer) is not None or not os.path.lexists(outer_pointer):
-        with suppress(OSError):
-            write_text_durably(outer_pointer, document)
-
-
-def may_be_deleted(root: Path) -> bool:
-    """Return True if the data is found without the folder that it was moved from."""
-    return _read(pointer_files(root)[1]) is not None
-
-
-def remove_pointers(root: Path) -> None:
-    """Let `root` be a data directory again. Raises OSError."""
-    for path in pointer_files(root):
-        if _read(path) is not None:
-            path.unlink()
-
-
-def _read(path: Path) -> Path | None:
-    try:
-        data = read_regular(path)
-        import json  # the first frame needs it only where the data was moved
-
-        to = json.loads(data)["to"]
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        return None
-    return Path(to) if isinstance(to, str) and os.path.isabs(to) else None
-
-
 APP_DIR_NAME = "helix-desktop"
 DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
+WORKSPACES_FOLDER = "workspaces"
+"""The folder that a data directory has, and no remains of one."""
+_MOVED_FILE = "moved.json"
+"""Earlier versions moved the data, and left this file in the folder that it was in."""
 LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
 """The files of the logs folder: what the app logs, and the stacks of crashes."""
 
@@ -122,32 +57,20 @@ class DataDir(NamedTuple):
     """
 
     root: Path
-    moved_from: Path | None = None
     refusal: DataDirUnavailable | None = None
 
     @classmethod
     def locate(cls, explicit: Path | None, environ: Mapping[str, str]) -> DataDir:
         """Choose the folder: the one given, else HELIX_DATA_DIR, else the system's place for user data.
 
-        A moved folder is resolved to its new path. A relative path is relative to the current folder; "~" is
-        the home folder.
+        A relative path is relative to the current folder; "~" is the home folder.
         """
         configured = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
         if configured:
-            return cls._resolve(Path(os.path.abspath(os.path.expanduser(configured))))
+            return cls(Path(os.path.abspath(os.path.expanduser(configured))))
         import platformdirs
 
-        return cls._resolve(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
-
-    @classmethod
-    def _resolve(cls, folder: Path) -> DataDir:
-        root = places_of(folder)[-1]
-        return cls(root, folder if root != folder else None)
-
-    @property
-    def chosen_folder(self) -> Path:
-        """Return the folder that was chosen, from which the data may have moved on."""
-        return self.moved_from or self.root
+        return cls(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
 
     @property
     def settings_file(self) -> Path:
@@ -180,7 +103,7 @@ class DataDir(NamedTuple):
 
         Other errors in the way are found by `ensure`.
         """
-        if self.moved_from is not None or os.path.isdir(self.workspaces_dir):
+        if os.path.isdir(self.workspaces_dir):
             return
         if os.path.exists(self.settings_file):
             return
@@ -201,13 +124,13 @@ class DataDir(NamedTuple):
 
         Raises DataDirUnavailable.
         """
-        if self.moved_from is not None and not self.workspaces_dir.is_dir():
-            pointers = tuple(str(path) for path in pointer_files(self.moved_from) if os.path.exists(path))
-            # Created again in place of an unplugged drive, it would look as if everything was lost.
+        moved_file = self.root / _MOVED_FILE
+        if os.path.exists(moved_file):
+            # What is left here is an old copy, or nothing: opened, it would look as if work was lost.
             raise DataDirUnavailable(
-                text("The data directory was moved to {folder}, but isn't there.", folder=self.root),
-                text("The drive may be missing, or the folder was moved or renamed."),
-                text("Reconnect it, or delete {file} to start without it.", file=pointers),
+                text("The data directory {folder} was moved by an earlier version.", folder=self.root),
+                text("{file} names the folder that it's in now.", file=moved_file),
+                text("Set {variable} to that folder.", variable=DATA_DIR_VARIABLE),
             )
         try:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):

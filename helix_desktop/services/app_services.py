@@ -220,7 +220,7 @@ class AppServices:
 
     async def _open(self, workspace_id: str, read_only: bool, on_progress: OnProgress) -> OpenWorkspace:
         record = self.registry.get(workspace_id)
-        await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
+        await asyncio.to_thread(check_data_is_there, self.registry, workspace_id)
         read_only = read_only or self.data_dir.refusal is not None
         root = None if read_only else _workspace_folder(record)
         auto_run = self.tools.auto_run(workspace_id) if root else None
@@ -325,7 +325,7 @@ class AppServices:
             yield self._stores[workspace_id]
             return
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
-            await asyncio.to_thread(check_data_is_there, self.data_dir, self.registry, workspace_id)
+            await asyncio.to_thread(check_data_is_there, self.registry, workspace_id)
             store = await self._open_store(
                 self.registry.store_folder(workspace_id), workspace_id, wall_clock_ms
             )

@@ -12,8 +12,7 @@ import os
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 
-from helix_desktop.config.paths import DataDir, places_of
-from helix_desktop.domain.errors import DataDirUnavailable, HelixError
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.remote.client import RemoteStore
@@ -133,18 +132,8 @@ class ClosedSessions:
             await store.close()
 
 
-def check_data_is_there(data_dir: DataDir, registry: WorkspaceRegistry, workspace_id: str) -> None:
-    """Raise HelixError if another process moved the data, or if it is gone.
-
-    A store that is opened then would be a new and empty one, or a copy that nobody else uses.
-    """
-    place = places_of(data_dir.root)[-1]
-    if place != data_dir.root:
-        raise DataDirUnavailable(
-            text("The data of this workspace was moved to {folder}.", folder=place),
-            text("It was in {folder} when this process started.", folder=data_dir.root),
-            text("Restart the server, or quit Helix Desktop and start it again."),
-        )
+def check_data_is_there(registry: WorkspaceRegistry, workspace_id: str) -> None:
+    """Raise HelixError if it is gone: a store that is opened then would be a new and empty one."""
     folder = registry.data_folder(workspace_id)
     if not os.path.isdir(folder):
         raise gone_error(text("The data of this workspace can't be opened."), folder)

@@ -167,20 +167,6 @@ class WorkspaceRegistry:
             return exact
         return next((record for record in records if _is_same_folder(record.path, real)), None)
 
-    def check_is_outside(self, folder: Path) -> None:
-        """Raise InvalidInput if the data of the app would be in a workspace's folder there."""
-        real = Path(_real_path(Path(os.path.expanduser(folder))))
-        for record in self.list_workspaces():
-            own = Path(_real_path(Path(record.path)))
-            if real.is_relative_to(own) or any(
-                _is_same_folder(record.path, str(parent)) for parent in real.parents
-            ):
-                raise InvalidInput(
-                    text("The data can't be moved to {folder}.", folder=real),
-                    text("It's in the folder of {name}, which an agent could change.", name=record.name),
-                    text("Choose a folder outside of it."),
-                )
-
     def add(self, path: Path, demo: bool = False, name: str = "", trusted: bool = False) -> WorkspaceRecord:
         """Add a folder as a workspace, or list it again; safe if two processes do it concurrently.
 

@@ -183,9 +183,6 @@ UNUSABLE = [
     (("demo", "--out", "ws/a.txt"), "a.txt can't be used. It isn't a folder. Choose"),
     (("demo", "--out", "d" * 300), "can't be used. File name too long."),
     (("backup", "d/saved", "--data-dir", "d"), "It's in the data folder /"),
-    (("move-data", "plain.txt/x"), "plain.txt isn't a folder. It stays where it was."),
-    (("move-data", "ws/new"), "It's in the folder of ws, which an agent could change."),
-    (("move-data", "new", "--data-dir", "typo"), "typo doesn't exist. Check --data-dir and HELIX_DATA_DIR."),
     (
         ("cache", "list", "--workspace", "ws", "--data-dir", "typo"),
         "typo doesn't exist. Check --data-dir and",

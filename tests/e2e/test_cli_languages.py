@@ -64,7 +64,6 @@ COMMANDS: Sequence[tuple[str, ...]] = (
     ("import", "one.jsonl", "--list"),
     ("licenses",),
     ("cache repair", *HERE),
-    ("move-data", "moved"),
 )
 """Each command once, in an order in which it has something to print; two more have tests of their own."""
 CHANGING = (

@@ -97,7 +97,7 @@ def test_an_option_that_its_command_does_not_read_is_named(
 ) -> None:
     """The module of the command's function reads it, or one that many commands share."""
     command, _, verb = name.partition(" ")
-    function = resolve_command(argparse.Namespace(command=command, verb=verb, window=False))
+    function = resolve_command(argparse.Namespace(command=command, verb=verb))
     modules = (getattr(function, "func", function), resolve_command, with_workspace, parse_target)
     source = "".join(inspect.getsource(sys.modules[module.__module__]) for module in modules)
     read = re.findall(r"\bargs\.(\w+)|getattr\(args, \"(\w+)\"", source)
@@ -269,7 +269,6 @@ def test_documents_of_bundled_software(here: InProcessCli) -> None:
         "cache import": here.shape("cache", "import", str(target)),
         "backup": here.shape("backup", str(here.folder / "backups")),
         "an archive": _members(target),
-        "move-data": here.shape("move-data", str(here.folder / "new"), alone=True),
     }
     assert_matches_golden("documents_carried", now, "Scripts and people's archives")
 

@@ -22,13 +22,10 @@ from helix_desktop.config.model_catalog import Vendor
 from helix_desktop.config.paths import (
     APP_DIR_NAME,
     LOG_FILE,
-    POINTER_FILE,
     STACKS_FILE,
     DataDir,
     load_prompts,
-    read_pointer,
     resources_dir,
-    write_pointer,
 )
 from helix_desktop.config.secrets import ITEM, SERVICE, SecretStore
 from helix_desktop.config.settings import Settings
@@ -171,7 +168,6 @@ def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
             "view states": VIEWS_FILE,
             "layout": WINDOW_STATE_FILE,
             "lock of the window": LOCK_FILE,
-            "pointer to the new place": POINTER_FILE,
         },
         "the folder of a workspace": {
             "record": RECORD_FILE,
@@ -226,13 +222,6 @@ def test_a_layout_is_read_and_written_under_these_names(tmp_path: Path) -> None:
     layout.save()
     fields = tomllib.loads(path.read_text(encoding="utf-8"))
     assert fields == {"theme": "light", "text_px": 14, "geometry": "AQI=", "splitter": "Aw=="}
-
-
-def test_a_pointer_is_read_and_written_under_this_name(tmp_path: Path) -> None:
-    (tmp_path / "moved.json").write_text(f'{{"to": "{(tmp_path / "new").as_posix()}"}}', encoding="utf-8")
-    assert read_pointer(tmp_path) == tmp_path / "new"
-    write_pointer(tmp_path, tmp_path / "newer")
-    assert '"to":' in (tmp_path / "moved.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("field", ["version", "commit", "date", "target", "python", "releases"])

@@ -703,14 +703,6 @@ def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_json(importing)
 
 
-def add_move(commands: Commands, common: argparse.ArgumentParser) -> None:
-    move = commands.add_parser("move-data", parents=[common], help=tr("move the data directory"))
-    add_value(move, "folder", "FOLDER", tr("an empty folder, or a new one"), types.path)
-    add_flag(move, "--remove-old", tr("delete the old copy after everything is verified"))
-    add_json(move)
-    move.add_argument("--window", action="store_true", help=argparse.SUPPRESS)  # how the window calls it
-
-
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     """Add all commands; `common` holds the options that each of them has."""
     add_run(commands, common)
@@ -723,7 +715,6 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_timeline(commands, common)
     add_backup(commands, common)
     add_import(commands, common)
-    add_move(commands, common)
     add_replay(commands, common)
     add_mcp(commands, common)
     add_installation(commands, common)

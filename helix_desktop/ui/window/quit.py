@@ -25,7 +25,6 @@ from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.intents import Export, Quit, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.settings.about_page import MoveData
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.notifications import Tray
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -44,20 +43,12 @@ class QuitController(WindowPart):
 
     confirmed = Signal()
     """The app is to end."""
-    move_confirmed = Signal(str, bool)
-    """The same, and its data to be moved: to which folder, and whether the old copy is to be removed."""
 
     def __init__(self, window: MainWindow, windows: WindowGroup, tray: Tray) -> None:
         super().__init__(window, windows)
         self.tray = tray
         self._is_asking = False
         window.closing.connect(lambda: self._start(self._close(), "close window"))
-
-    @handles(MoveData)
-    async def _move(self, folder: str, removes_old: bool) -> None:
-        """End the app for its data to be moved, unless the user wants to stay for what cannot be saved."""
-        if await self._may_lose_drafts():
-            self.move_confirmed.emit(folder, removes_old)
 
     async def _close(self) -> None:
         """Close this window; the only one ends the app."""
