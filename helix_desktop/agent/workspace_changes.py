@@ -193,19 +193,6 @@ class WorkspaceChanges:
             return await self.plan(session_id, selection)
         return await self._plan(rows, again, row.reverts, row.scope)
 
-    async def resolve_by_hand(self, plan: RevertPlan, path: str, text: bytes) -> RevertPlan:
-        """Return the plan with the user's own merge as what `merged` puts at a path. Stores it."""
-        digest = await self._require_history().put_content(text)
-
-        def merged(file: PlannedFile) -> FileState:
-            mode = next((state.mode for state in (file.present, file.former) if state is not None), 0o644)
-            return FileState("file", digest, len(text), mode)
-
-        files = tuple(
-            replace(file, merged=merged(file)) if file.path == path else file for file in plan.files
-        )
-        return replace(plan, files=files)
-
     async def revert(
         self, session_id: str, plan: RevertPlan, choices: Mapping[str, RevertChoice]
     ) -> RecordedEvent | None:

@@ -158,9 +158,10 @@ class MemoryFileHistory:
     ) -> CapturedChanges | None:
         """Bring the files to what is planned and chosen, or none of them."""
         await self._scan(session_id, None)
-        if late := tuple(file.path for file in plan.files if self._present(file.path) != file.present):
+        planned = [file for file in plan.files if plan.target(file, choices) != file.present]
+        if late := tuple(file.path for file in planned if self._present(file.path) != file.present):
             raise RevertRefused(verbatim("A file changed meanwhile."), paths=late)
-        for file in plan.files:
+        for file in planned:
             target = plan.target(file, choices)
             if target is not None:
                 self._files.write(file.path, self._contents[target.digest])

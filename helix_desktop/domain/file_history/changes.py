@@ -462,7 +462,7 @@ class PlannedFile(msgspec.Struct, frozen=True, omit_defaults=True):
     """One path of a plan: what stands there now, and what would.
 
     `base` is what the change left, `former` what was there before it: with `present` the three sides of a
-    three-way view. `merged` is the digest of the text with both changes, of a path with status `merge`.
+    three-way merge. `merged` is the digest of the text with both changes, of a path with status `merge`.
     """
 
     path: str

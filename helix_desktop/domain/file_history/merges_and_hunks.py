@@ -14,8 +14,8 @@ from helix_desktop.domain.files.content import utf16_encoding
 ChunkKind = Literal["same", "ours", "theirs", "both", "conflict"]
 """Which side changed the lines of a chunk: none, one, both in the same way, or both differently."""
 
-ChunkChoice = Literal["base", "ours", "theirs", "ours_theirs", "theirs_ours"]
-"""Whose lines stand in the result; of the last two, those of both sides, one behind the other."""
+ChunkChoice = Literal["ours", "theirs"]
+"""Whose lines stand in the result."""
 
 MAX_BYTES = 16 * 1024 * 1024  # bytes of all three sides together that are merged by lines
 MAX_LINES = 600_000  # lines of all three sides together
@@ -53,10 +53,6 @@ class Merge(msgspec.Struct, frozen=True):
         """True if nothing was changed differently on both sides in the same place."""
         return all(chunk.kind != "conflict" for chunk in self.chunks)
 
-    @property
-    def conflicts(self) -> int:
-        return sum(chunk.kind == "conflict" for chunk in self.chunks)
-
     def build(self, choices: Mapping[int, ChunkChoice] | None = None) -> bytes:
         """Return the result, with what was chosen for chunks by their numbers.
 
@@ -67,10 +63,10 @@ class Merge(msgspec.Struct, frozen=True):
             choice = (choices or {}).get(number, chunk.choice)
             if choice is None:
                 raise ValueError(f"chunk {number} is a conflict, and nothing was chosen for it")
-            for lines in _lines_of(chunk, choice):
-                if lines and parts and not parts[-1].endswith(self.line_end):
-                    parts.append(self.line_end)
-                parts += lines
+            lines = chunk.ours if choice == "ours" else chunk.theirs
+            if lines and parts and not parts[-1].endswith(self.line_end):
+                parts.append(self.line_end)
+            parts += lines
         return b"".join(parts)
 
 
@@ -92,19 +88,6 @@ def merge(base: bytes, ours: bytes, theirs: bytes) -> Merge | None:
     if sum(map(len, lines)) > MAX_LINES:
         return None
     return Merge(tuple(_chunks(*lines)), line_end)
-
-
-def _lines_of(chunk: Chunk, choice: ChunkChoice) -> tuple[tuple[bytes, ...], ...]:
-    match choice:
-        case "base":
-            return (chunk.base,)
-        case "ours":
-            return (chunk.ours,)
-        case "theirs":
-            return (chunk.theirs,)
-        case "ours_theirs":
-            return chunk.ours, chunk.theirs
-    return chunk.theirs, chunk.ours
 
 
 def _byte_lines(data: bytes, line_end: bytes) -> list[bytes]:

@@ -162,7 +162,7 @@ class BranchController(WindowPart):
             raise InvalidInput(text("This session has no message to rewind to."))
         newest = dict([*messages.items()][-_MAX_MESSAGES:])
         dialog = RewindDialog(self._window, newest, seq or max(newest))
-        self._reverts.connect_merging(workspace.changes, dialog.files)
+        self._reverts.connect_opening(workspace, dialog.files)
         session_id = conversation.session.id
         plans: list[asyncio.Task[None]] = []
 

@@ -536,7 +536,6 @@ SCENES: dict[str, Scene] = {
     "found-messages": _found_messages,
     "share": _shared_session,
     "revert-plan": partial(_dialog, question=_of(changes_samples.make_plan_dialog)),
-    "merge": partial(_dialog, question=_of(changes_samples.make_merge_dialog)),
     "rewind": partial(_dialog, question=_of(changes_samples.make_rewind_dialog)),
     "completions": _completions,
     "find-in-chat": partial(_find, page="chat"),

@@ -26,7 +26,6 @@ from helix_desktop.domain.file_history.changes import (
     UncoveredPlace,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, diff_states
-from helix_desktop.domain.file_history.merges_and_hunks import merge
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.changes.change_groups import (
     ChangesState,
@@ -40,7 +39,6 @@ from helix_desktop.ui.changes.change_groups import (
     group_changes,
 )
 from helix_desktop.ui.changes.page import ChangesPage
-from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
 from tests.support.galleries.panes_samples import NOW_MS
 
@@ -347,13 +345,6 @@ def make_plan_dialog(parent: QWidget) -> PlanDialog:
         {file.path: LineCounts(4, 3) for file in plan().files if file.status != "blocked"}
     )
     return dialog
-
-
-def make_merge_dialog(parent: QWidget) -> MergeDialog:
-    """The three-way view of a file with a conflict."""
-    merged = merge(AFTER, NOW, BEFORE)
-    assert merged is not None
-    return MergeDialog(parent, "src/helix/ui/chat/stream.py", merged)
 
 
 def make_rewind_dialog(parent: QWidget) -> RewindDialog:

@@ -179,7 +179,6 @@ def changes_screens() -> Iterator[Screen]:
     window = _closable_window()
     for make in (
         changes_samples.make_plan_dialog,
-        changes_samples.make_merge_dialog,
         changes_samples.make_rewind_dialog,
     ):
         yield Screen(make.__name__, make(window), _LEAST)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from PySide6.QtCore import QObject, QUrl, Slot
@@ -22,12 +22,12 @@ class Browser(QObject):
 
 
 @contextmanager
-def use_browser() -> Iterator[Browser]:
+def use_browser(schemes: Sequence[str] = ("http", "https")) -> Iterator[Browser]:
     browser = Browser()
-    for scheme in ("http", "https"):
+    for scheme in schemes:
         QDesktopServices.setUrlHandler(scheme, browser, "visit")  # type: ignore[arg-type]  # takes str only
     try:
         yield browser
     finally:
-        for scheme in ("http", "https"):
+        for scheme in schemes:
             QDesktopServices.unsetUrlHandler(scheme)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 
@@ -17,7 +17,6 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.services.tool_service import SAVED_CHANGES_FOLDER
 from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from helix_desktop.ui.changes.page import ChangesPage
-from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow, UserRow
 from helix_desktop.ui.design.buttons import PushButton
@@ -33,6 +32,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.planting_process import kill_hard, start_planting
+from tests.support.window.browser import use_browser
 from tests.support.window.buttons import find_button, find_child, press
 from tests.support.window.chat_geometry import click_area
 from tests.support.window.window_rig import WindowRig, open_window, until
@@ -144,16 +144,18 @@ async def _check_a_turn(rig: WindowRig) -> None:
         plan = await rig.dialog(PlanDialog)
         combo = find_child(plan, ComboBox, "choice:notes.txt")
         assert combo.currentText() == "Keep current"
-        press(plan, "merge:notes.txt")
-        merge = await rig.dialog(MergeDialog)
-        press(merge, "use-before")
-        press(merge, "save_merge")
-        await until(
-            lambda: "Merge both" in [box.currentText() for box in plan.findChildren(ComboBox)], "the merge"
-        )
+        combo.setCurrentIndex(combo.findData("former"))
+        with use_browser(("file",)) as editor:
+            press(plan, "open:notes.txt")
+            await until(lambda: len(editor.addresses) == 2, "both versions opened")
+        previous, current = (Path(QUrl(address).toLocalFile()) for address in editor.addresses)
+        assert (previous.name, previous.read_text()) == ("notes (before).txt", NOTES)
+        assert current == folder / "notes.txt"
+        current.write_text(NOTES.replace("six", "6"))
+        await until(lambda: combo.currentText() == "Keep current", "what was saved in it stays")
         press(plan, "revert")
         merged = {"notes.txt": NOTES.replace("six", "6"), "old.txt": "old\n"}
-        await until(lambda: contents(folder) == merged, "the merge written")
+        await until(lambda: contents(folder) == merged, "the others reverted, the merge kept")
 
         rig.window.show_page("timeline")
         (folder / "by-hand.txt").write_text("outside all calls\n")

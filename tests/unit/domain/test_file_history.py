@@ -133,10 +133,8 @@ def test_edits_apart_from_each_other_are_both_applied(
 def test_neighboring_edits_are_a_conflict_that_choices_resolve() -> None:
     result = merged(b"a\nb\nc\n", b"a\nB\nc\n", b"a\nb\nC")
     assert [chunk.kind for chunk in result.chunks] == ["same", "conflict"]
-    assert result.conflicts == 1
-    assert result.build({1: "base"}) == b"a\nb\nc\n"
-    assert result.build({1: "ours_theirs"}) == b"a\nB\nc\nb\nC"
-    assert result.build({1: "theirs_ours"}) == b"a\nb\nC\nB\nc\n"
+    assert result.build({1: "ours"}) == b"a\nB\nc\n"
+    assert result.build({1: "theirs"}) == b"a\nb\nC"
 
 
 @pytest.mark.parametrize(

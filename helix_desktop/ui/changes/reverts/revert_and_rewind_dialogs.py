@@ -12,6 +12,7 @@ from helix_desktop.domain.choices import RevertChoice
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.changes import (
     FileChange,
+    FileState,
     PlannedFile,
     RevertPlan,
     RevertStatus,
@@ -58,7 +59,7 @@ def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
         case "merge":
             return ("merged", "present", "former")
         case "conflict":
-            return ("present", "former", "merged") if file.merged is not None else ("present", "former")
+            return ("present", "former")
     return ()
 
 
@@ -96,14 +97,13 @@ _PATH_PX = 220
 
 class PlanView(QWidget):
     changed = Signal()
-    merge_requested = Signal(str)
-    """The path of a file that the user wants to merge by hand."""
+    open_requested = Signal(str)
+    """The path of a file whose two versions the user wants to see in an editor."""
 
     def __init__(self) -> None:
         super().__init__()
         self.plan = RevertPlan(())
         self._combos: dict[str, ComboBox] = {}
-        self._merges: dict[str, PushButton] = {}
         self._lines: dict[str, tuple[TextLine, TextLine]] = {}
         self._effects: list[TextLine] = []  # of the section that is being added
         self._column = column(margins=(0, 0, 6, 0), gap=4)
@@ -120,10 +120,11 @@ class PlanView(QWidget):
                 choices[file.path] = options[0] if combo is None else combo.currentData()
         return choices
 
-    def show_plan(self, plan: RevertPlan, choices: Mapping[str, RevertChoice] | None = None) -> None:
-        previous = {**self.choices, **(choices or {})}
+    def show_plan(self, plan: RevertPlan) -> None:
+        previous = self.choices
         self.plan = plan
-        self._combos, self._lines, self._merges = {}, {}, {}
+        self._combos = {}
+        self._lines = {}
         clear_layout(self._column)
         implied = folders_of(file.path for file in plan.files if file.status == "ready")
         for status in _ORDER:
@@ -139,11 +140,10 @@ class PlanView(QWidget):
                 part.set_text(words)
                 part.setVisible(bool(words))
 
-    def refuse_merge(self, path: str) -> None:
-        """Say that a file is nothing that can be merged by lines."""
-        if path in self._merges:
-            self._merges[path].setEnabled(False)
-            self._merges[path].setToolTip(tr("Only text can be merged."))
+    def keep_current(self, path: str) -> None:
+        """Choose that a file stays as it is."""
+        combo = self._combos[path]
+        combo.setCurrentIndex(combo.findData("present"))
 
     def _add_section(
         self, status: RevertStatus, files: Sequence[PlannedFile], previous: Mapping[str, RevertChoice]
@@ -196,16 +196,16 @@ class PlanView(QWidget):
         combo.setCurrentIndex(options.index(choice) if choice in options else 0)
         combo.currentIndexChanged.connect(lambda _: self.changed.emit())
         self._combos[file.path] = combo
-        if not all(
-            state is not None and state.kind == "file" and state.stored
-            for state in (file.former, file.present, file.base)
-        ):
+        if not (_can_be_opened(file.present) and _can_be_opened(file.former)):
             return (combo,)
-        merge = PushButton(tr("Compare…"), name=f"merge:{file.path}")
-        merge.setToolTip(tr("Show all versions side by side and merge them yourself"))
-        merge.clicked.connect(lambda: self.merge_requested.emit(file.path))
-        self._merges[file.path] = merge
-        return combo, merge
+        both = PushButton(tr("Open both"), name=f"open:{file.path}")
+        both.setToolTip(tr("Open the file and a copy of its previous version. What you save stays."))
+        both.clicked.connect(lambda: self.open_requested.emit(file.path))
+        return combo, both
+
+
+def _can_be_opened(state: FileState | None) -> bool:
+    return state is not None and state.kind == "file" and state.stored
 
 
 class PlanDialog(SizedDialog):

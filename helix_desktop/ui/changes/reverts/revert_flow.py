@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import msgspec
@@ -18,7 +19,6 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import FileChange, RevertPlan, RevertSelection
-from helix_desktop.domain.file_history.merges_and_hunks import merge
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.files import may_run
@@ -32,7 +32,6 @@ from helix_desktop.ui.changes.change_list import (
     RevertHunk,
 )
 from helix_desktop.ui.changes.page import ChangesPage
-from helix_desktop.ui.changes.reverts.merge_dialog import MergeDialog
 from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, PlanView
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import show_copied
@@ -89,6 +88,8 @@ class RevertFlow:
     def __init__(self, session: Session, page: LazyPage[ChangesPage]) -> None:
         self._session, self._page = session, page
         self._done: dict[tuple[str, str], RevertOutcome] = {}
+        self._copies: list[TemporaryDirectory[str]] = []
+        """Folders of previous versions that were opened; they go with this object."""
         session.handle(self)
 
     async def _refresh_page(self) -> None:
@@ -145,26 +146,32 @@ class RevertFlow:
         if done is not None:
             self.report(workspace, session_id, done)
 
-    def connect_merging(self, changes: WorkspaceChanges, files: PlanView) -> None:
-        """Let the user merge files of a plan on screen; their text becomes what `merged` puts there."""
+    def connect_opening(self, workspace: OpenWorkspace, files: PlanView) -> None:
+        """Let the user open the two versions of a file of a plan on screen."""
 
-        async def merge_by_hand(path: str) -> None:
+        async def open_both(path: str) -> None:
             file = next(file for file in files.plan.files if file.path == path)
-            states = (file.base, file.present, file.former)
-            sides = [
-                await changes.content(state.digest) if state is not None and state.digest else b""
-                for state in states
-            ]
-            merged = await asyncio.to_thread(merge, *sides)
-            if merged is None:
-                files.refuse_merge(path)
-                return
-            dialog = MergeDialog(files, path, merged)
-            if await exec_async(dialog):
-                plan = await changes.resolve_by_hand(files.plan, path, dialog.editor.data())
-                files.show_plan(plan, {path: "merged"})
+            assert file.former is not None
+            assert file.former.digest is not None
+            previous = await workspace.changes.content(file.former.digest)
+            copy = await asyncio.to_thread(self._write_copy, Path(path), previous)
+            await _open(copy, copy.parent)
+            await _open(self._folder / path, self._folder)
+            files.keep_current(path)
 
-        files.merge_requested.connect(lambda path: self._session.start(merge_by_hand(path), "merge"))
+        files.open_requested.connect(lambda path: self._session.start(open_both(path), "open both"))
+
+    def _write_copy(self, path: Path, data: bytes) -> Path:
+        """Write a previous version of a file for an editor to show it; blocks."""
+        folder = TemporaryDirectory(prefix="helix-desktop-", ignore_cleanup_errors=True)
+        self._copies.append(folder)
+        copy = Path(folder.name) / tr("{name} (before){suffix}", name=path.stem, suffix=path.suffix)
+        copy.write_bytes(data)
+        return copy
+
+    @property
+    def _folder(self) -> Path:
+        return Path(self._session.app.registry.get(self._session.workspace.id).path)
 
     @handles(PutAutoRun)
     async def put_auto_run(
@@ -230,7 +237,7 @@ class RevertFlow:
         plan, choices = await make_plan(workspace.changes, origin or session_id), dict[str, RevertChoice]()
         if any(not file.can_apply for file in plan.files):
             dialog = PlanDialog(self._session.window, plan)
-            self.connect_merging(workspace.changes, dialog.files)
+            self.connect_opening(workspace, dialog.files)
             if not await exec_async(dialog):
                 return
             plan, choices = dialog.files.plan, dialog.files.choices
@@ -257,16 +264,20 @@ class RevertFlow:
     @handles(OpenInEditor)
     async def open_in_editor(self, path: str) -> None:
         """Open a file of the workspace in the program that the system has for it. Raises HelixError."""
-        folder = Path(self._session.app.registry.get(self._session.workspace.id).path)
-        place = folder / path
-        if not await asyncio.to_thread(_is_shown_when_opened, place, folder):
-            place = folder
-        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(place))):
-            raise HelixError(
-                text("Couldn't open {file}.", file=path),
-                text("No program is set up for this kind of file."),
-                text("Choose one in your file manager."),
-            )
+        await _open(self._folder / path, self._folder)
+
+
+async def _open(place: Path, folder: Path) -> None:
+    """Open a file in the program that the system has for it, or else its folder. Raises HelixError."""
+    shown = place
+    if not await asyncio.to_thread(_is_shown_when_opened, place, folder):
+        shown = folder
+    if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(shown))):
+        raise HelixError(
+            text("Couldn't open {file}.", file=place.name),
+            text("No program is set up for this kind of file."),
+            text("Choose one in your file manager."),
+        )
 
 
 def _is_shown_when_opened(place: Path, folder: Path) -> bool:

@@ -130,15 +130,15 @@ async def test_accepted_files_are_open_again_when_they_change() -> None:
     assert set(statuses(await changes_in(rig)).values()) == {"accepted"}
 
 
-async def test_a_conflict_is_merged_by_hand() -> None:
+async def test_a_conflict_that_is_merged_in_an_editor_stays() -> None:
     rig = await started([writes(a_txt="1\n")])
     session_id = rig.conversation.session.id
     rig.files.write("a.txt", b"mine\n")
     (row,) = (await changes_in(rig)).captures
     plan = await changes_of(rig).plan(session_id, RevertSelection((row.capture_id,), scope="step"))
     assert [file.status for file in plan.files] == ["conflict"]
-    plan = await changes_of(rig).resolve_by_hand(plan, "a.txt", b"both\n")
-    assert await changes_of(rig).revert(session_id, plan, {"a.txt": "merged"}) is not None
+    rig.files.write("a.txt", b"both\n")
+    assert await changes_of(rig).revert(session_id, plan, {"a.txt": "present"}) is None
     assert rig.files.read("a.txt") == b"both\n"
 
 
