@@ -82,6 +82,7 @@ _text = TextContext("Agent")
 _log = logging.getLogger(__name__)
 _UNREPORTED = 0.8  # of our count of a request, what it has at least in the model's tokens
 _SAVE_EVERY_MS = 1_000  # so much of an answer on screen a crash may take at most
+_CHARS_PER_INTERVAL = 500_000  # of an answer: each so many make the interval a second longer
 
 
 class ResponseStream:
@@ -306,7 +307,8 @@ class ResponseStream:
         return msgspec.structs.replace(answer, sent_after=reached)
 
     async def _save_partial(self) -> None:
-        if self._session.elapsed_ms(self._saved_at_ms) >= _SAVE_EVERY_MS and self.text.strip():
+        interval_ms = _SAVE_EVERY_MS * (1 + len(self._text) // _CHARS_PER_INTERVAL)
+        if self._session.elapsed_ms(self._saved_at_ms) >= interval_ms and self.text.strip():
             await self._save()
 
     async def _save(self) -> None:

@@ -72,6 +72,10 @@ class TextBuffer:
     def __init__(self, text: str = "") -> None:
         self._joined = [text] if text else []
         self._pieces: list[str] = []
+        self._chars = len(text)
+
+    def __len__(self) -> int:
+        return self._chars
 
     def __bool__(self) -> bool:
         return bool(self._joined or self._pieces)
@@ -85,6 +89,7 @@ class TextBuffer:
     def add(self, text: str) -> None:
         if not text:
             return
+        self._chars += len(text)
         self._pieces.append(text)
         if len(self._pieces) >= _MAX_PIECES:
             self._joined.append("".join(self._pieces))
@@ -93,3 +98,4 @@ class TextBuffer:
     def clear(self) -> None:
         self._joined = []
         self._pieces = []
+        self._chars = 0

@@ -47,6 +47,7 @@ _SEEN_PER_TOKEN = 0.6  # of a shorter line, from as many names that were used as
 _LEAST_CHARS = 5  # of a name and its space
 _READ_AHEAD = 50  # newest messages whose markers are read before they are needed
 _SHORT_CHARS, _SHORT_TEXTS = 1_000, 16_384  # characters of texts, and how many, of any session are remembered
+_READ_AT_ENDS = 500_000  # characters at each end of a text that is longer than both: more stalls the window
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
 
 
@@ -123,6 +124,8 @@ class IdentifierIndex:
     def _read(self, text: str) -> tuple[str, ...]:
         if len(text) <= _SHORT_CHARS:
             return _names_in_short(text)
+        if len(text) > 2 * _READ_AT_ENDS:
+            text = f"{text[:_READ_AT_ENDS]}\n{text[-_READ_AT_ENDS:]}"
         names = self._by_text.get(text)
         if names is None:
             names = self._by_text[text] = identifiers_in(text)

@@ -189,6 +189,39 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     await _check_continues(rig, workspace)
 
 
+async def test_a_very_long_answer_is_saved_more_seldom() -> None:
+    """Each save writes all of it: once a second, the end of an endless answer would only be written."""
+    second, third, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    long = "word " * 250_000
+    answer: ScriptedReply = [
+        TextDelta(long),
+        second,
+        TextDelta("on "),
+        third,
+        TextDelta("and on"),
+        end,
+        ModelResponse(f"{long}on and on"),
+    ]
+    rig, conversation = await begin_with(answer, text_reply("Done."), policy=POLICY, store=GatedStore())
+    session_id = conversation.session.id
+    await conversation.send("Look.")
+    await rig.wait_for_updates(ResponseDelta)
+    rig.clock.advance_s(1)
+    second.set()
+    await rig.wait_for_updates(ResponseDelta, 2)
+    assert (await rig.store.draft(session_id)).partial_answer is None
+
+    rig.clock.advance_s(2)
+    third.set()
+    await rig.wait_for_updates(ResponseDelta, 3)
+    saved = (await rig.store.draft(session_id)).partial_answer
+    assert saved is not None
+    assert isinstance(saved.event, AssistantSpoke)
+    assert saved.event.text == f"{long}on and on"
+    end.set()
+    await rig.wait_until_idle()
+
+
 async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
     started, never = asyncio.Event(), asyncio.Event()
 

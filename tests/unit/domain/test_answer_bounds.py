@@ -24,8 +24,10 @@ def test_a_buffer_holds_what_was_added(pieces: list[str], read_at: int) -> None:
             assert str(buffer) == "".join((pieces * 60)[: number + 1])
     assert str(buffer) == "".join(pieces * 60)
     assert bool(buffer) == bool(str(buffer))
+    assert len(buffer) == len(str(buffer))
     buffer.clear()
     assert not buffer
+    assert len(buffer) == 0
 
 
 @given(st.text(min_size=1, max_size=4), st.integers(1, 9))

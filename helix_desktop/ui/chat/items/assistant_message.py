@@ -49,6 +49,7 @@ from helix_desktop.ui.kit.boxes import (
 )
 from helix_desktop.ui.rows.item import BlockText
 from helix_desktop.words.lines import dotted
+from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.times import format_elapsed, format_moment
 from helix_desktop.words.translation import Translator
 
@@ -56,6 +57,8 @@ tr = Translator("Chat")
 
 TEXTS_PER_SECTION = 1 << 20  # numbers of texts that each section has for itself
 _OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may change them
+MAX_TAKEN_CHARS = 4_096  # of an answer, from one frame to the next; models write a tenth of that
+MAX_GROWING_CHARS = 200_000  # of an answer that still arrives
 
 HEADER_HEIGHT = 26  # height of the head, pixels at zoom 1
 WAITING_HEIGHT = 24.0  # height of what stands for the words that have not come, pixels at zoom 1
@@ -181,6 +184,7 @@ class AssistantMessageItem(RowItem):
         self._lexers: dict[tuple[int, int], SharedLexer] = {}  # cut code is colored as one
         self._next_unread = 0  # all sections before this one are read
         self._tail: _GrowingSection | None = None
+        self._taken_chars = len(row.text)
         if row.streaming:
             rest, at = markdown.sections[len(sources) :], len(sources)
             text = markdown.text[rest[0].start :] if rest else ""
@@ -202,17 +206,34 @@ class AssistantMessageItem(RowItem):
     def is_busy(self) -> bool:
         return self._row.streaming
 
+    @property
+    def is_behind(self) -> bool:
+        """Whether `try_update` with the same row shows more of it."""
+        return self._taken_chars < min(len(self._row.text), MAX_GROWING_CHARS)
+
     def try_update(self, row: AssistantRow) -> bool:
-        """Show a later state of the same answer by rendering only what is new; False when that cannot be."""
+        """Show a later state of the same answer by rendering only what is new; False when that cannot be.
+
+        The window does not wait for very much text: a part of it is shown now, and what stands behind the
+        first 200,000 characters once the answer has ended.
+        """
         before, tail = self._row, self._tail
         is_later = before.streaming and row.text.startswith(before.text) and row.reasoning == before.reasoning
         if tail is None or not is_later:
             return False
-        if not row.streaming and (tail.is_provisional or self._markdown.references.get("references")):
-            return False
+        room = max(0, MAX_GROWING_CHARS - self._taken_chars)
+        taken_chars = min(len(row.text), self._taken_chars + min(room, MAX_TAKEN_CHARS))
+        if not row.streaming:
+            if tail.is_provisional or self._markdown.references.get("references"):
+                return False
+            if taken_chars < len(row.text):  # the whole is built near the viewport only
+                return False
+
         if len(row.text) > len(before.text):
             self._grew_at_s = time.monotonic()
-            tail.append(row.text[len(before.text) :])
+        if taken_chars > self._taken_chars:
+            tail.append(row.text[self._taken_chars : taken_chars])
+            self._taken_chars = taken_chars
         self._row = self.row = row
         if not row.streaming:
             tail.finish()
@@ -457,10 +478,17 @@ class AssistantMessageItem(RowItem):
         words = waiting_text(self._row.waiting_since_ms)
         if parts:
             pen.fill(parts[-1].text.caret_rect(self.style.px(BODY + 2)), "accent")
-            words = silence_text(time.monotonic() - self._grew_at_s)
+            words = silence_text(time.monotonic() - self._grew_at_s) or self._unshown_text()
         if words or not parts:
             room = QRectF(0, self._tops[-1], self.width, self.style.px(WAITING_HEIGHT))
             _paint_waiting(pen, room, words)
+
+    def _unshown_text(self) -> str:
+        unshown = len(self._row.text) - self._taken_chars
+        if self.is_behind or not unshown:
+            return ""
+        count = format_integer(unshown)
+        return tr("{count} more characters, shown when the answer ends", count=count)
 
 
 class PlainRowItem(AssistantMessageItem):

@@ -24,6 +24,7 @@ MIN_SECTION_CHARS = 400  # characters; shorter sections are joined with the next
 MAX_LINE_CHARS = 4 * LINE_LIMIT  # characters; a longer line is shown word for word, in parts
 CODE_PART_CHARS = 2 * LINE_LIMIT  # characters of such a line, or of code, in one section
 _CODE_LINES = 80  # lines of code in one section
+MAX_READ_CHARS = 500_000  # characters of a text that are read line by line: 20 ms
 
 _FENCE = re.compile(r" {0,3}(`{3,})([^`\n]*)(?:\n|\Z)| {0,3}(~{3,})([^\n]*)(?:\n|\Z)")
 _ITEM = re.compile(r"( {0,3})([-+*]|\d{1,9}[.)])(?:( +)(?=[^ \n])|(?=[ \t]*(?:\n|\Z)))")
@@ -56,8 +57,9 @@ class MarkdownSection(NamedTuple):
 def split_sections(text: str) -> list[MarkdownSection]:
     """Return all sections of a normal text, in order; read one by one they give what reading the whole gives.
 
-    The exceptions are lines above 8,000 characters, which are words without any markup, and what goes on
-    for 40,000 without a place to cut: the window would wait while it is read, so it is shown as code.
+    The exceptions are lines above 8,000 characters, which are words without any markup, what goes on for
+    40,000 without a place to cut, and what stands behind the first 500,000 apart from those lines and from
+    fences: the window would wait while it is read, so it is shown as code.
     """
     return list(_SectionSplitter(text).sections())
 
@@ -119,11 +121,12 @@ class _SectionSplitter:
         self._after_blank = True
         self._item: int | None = None  # columns that the words of the open outermost item are indented by
         self._is_uncertain = False  # whether the open item may have ended already
+        self._read_chars = 0
         self._is_empty = False  # whether the last line is an item without words, which an empty line ends
 
     def sections(self) -> Iterator[MarkdownSection]:
         text = self._text
-        while self._at < len(text):
+        while self._at < len(text) and self._read_chars < MAX_READ_CHARS:
             end = text.find("\n", self._at)
             end = len(text) if end < 0 else end
             if end - self._at > MAX_LINE_CHARS:
@@ -140,7 +143,10 @@ class _SectionSplitter:
                 self._at = end + 1
             else:
                 yield from self._take(end)
-        yield from self._flush(len(text))
+        if self._at < len(text):
+            yield from _plain_sections(text, self._begin, len(text))
+        else:
+            yield from self._flush(len(text))
 
     def _flush(self, end: int) -> Iterator[MarkdownSection]:
         if end - self._begin > MAX_MARKDOWN_CHARS:
@@ -163,6 +169,7 @@ class _SectionSplitter:
             yield from self._flush(self._at)
         self._note(indent, end)
         self._after_blank = False
+        self._read_chars += end + 1 - self._at
         self._at = end + 1
 
     def _indent(self) -> int:
@@ -371,16 +378,25 @@ class MarkdownStream:
         self._feed_fence()
 
     def _feed_fence(self) -> None:
+        """Take whole lines up to the one that ends the fence; each is copied once, whatever follows it."""
         fence = self.fence
-        while fence is not None and "\n" in self._tail:
-            line, _, self._tail = self._tail.partition("\n")
-            fence.partial = ""
+        assert fence is not None
+        fence.partial = ""
+        start = 0
+        while (end := self._tail.find("\n", start)) >= 0:
+            line = self._tail[start:end]
+            start = end + 1
             if fence.closing_pattern.match(line):
-                self.frozen.append(TopLevelBlock(0, (Code(fence.text(), fence.info),)))
-                self.fence = fence = None
-            else:
-                fence.lines.append(fence.strip_indent(line))
-        if fence is None:
-            self._parse_tail()
-        else:
-            fence.partial = "" if fence.closing_pattern.match(self._tail) else fence.strip_indent(self._tail)
+                self._tail = self._tail[start:]
+                self._end_fence(fence)
+                return
+            fence.lines.append(fence.strip_indent(line))
+
+        self._tail = self._tail[start:]
+        if not fence.closing_pattern.match(self._tail):
+            fence.partial = fence.strip_indent(self._tail)
+
+    def _end_fence(self, fence: OpenFence) -> None:
+        self.frozen.append(TopLevelBlock(0, (Code(fence.text(), fence.info),)))
+        self.fence = None
+        self._parse_tail()

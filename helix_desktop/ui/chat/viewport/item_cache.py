@@ -431,7 +431,10 @@ class ChatViewport(ListViewport):
             super().refresh()
 
     def _on_row_streamed(self, index: int, _delta: str) -> None:
-        self._pending_keys.add(self.model.raw_row(index).key)
+        self._flush_later(self.model.raw_row(index).key)
+
+    def _flush_later(self, key: RowKey) -> None:
+        self._pending_keys.add(key)
         if not self._flush_timer.isActive():
             self._flush_timer.start(self._pause_ms)
 
@@ -442,10 +445,13 @@ class ChatViewport(ListViewport):
         if not (isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem)):
             return False
         try:
-            return item.try_update(row)
+            is_updated = item.try_update(row)
         except Exception as error:  # noqa: BLE001 - of one row, which must not take the others with it
             self.show_plain(index, error)
             return True
+        if is_updated and item.is_behind:
+            self._flush_later(key)
+        return is_updated
 
     def _repaint(self, key: RowKey) -> None:
         widget = self.widget_pool.visible.get(key)

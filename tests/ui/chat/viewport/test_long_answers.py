@@ -6,6 +6,7 @@ import gc
 import random
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -15,7 +16,11 @@ from PySide6.QtGui import QImage, QPainter, QTextDocument
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
+from helix_desktop.ui.chat.items.assistant_message import (
+    MAX_GROWING_CHARS,
+    MAX_TAKEN_CHARS,
+    AssistantMessageItem,
+)
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
@@ -254,6 +259,41 @@ def test_an_answer_that_streams_on_after_opening_stays_complete(view: ChatView) 
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
     model.reset([AssistantRow(row_key("s"), _long(100) + " And more.\n\nLast **words**.")])
     assert [text.text() for text in view.chat_viewport.item(0).texts] == texts
+
+
+def test_an_endless_answer_costs_each_frame_the_same_and_is_whole_at_its_end(view: ChatView) -> None:
+    model, viewport = view.chat_viewport.model, view.chat_viewport
+    model.reset([AssistantRow(row_key("s"), "", streaming=True)])
+    piece = "A line of an answer that does not end by itself.\n" * 10_000
+    shown = [0]
+    for _ in range(20):
+        model.stream(row_key("s"), piece)
+        viewport.flush()
+        shown.append(_shown_chars(view))
+    steps = [after - before for before, after in pairwise(shown)]
+    assert max(steps) < MAX_TAKEN_CHARS + 100  # and the note that it is shown as it is
+
+    for _ in range(60):
+        viewport.flush()
+    assert MAX_GROWING_CHARS - 100 < _shown_chars(view) < MAX_GROWING_CHARS + 100
+
+    text = piece * 20
+    model.replace(row_key("s"), AssistantRow(row_key("s"), text))
+    item = viewport.item(0)
+    whole = "\n".join(part.text for part in item.block_texts() if part.text)
+    assert whole.endswith(text.removesuffix("\n"))  # behind the note that it is shown as it is
+    assert _shown_chars(view) < MAX_GROWING_CHARS
+
+
+def _shown_chars(view: ChatView) -> int:
+    return sum(text.length for text in view.chat_viewport.item(0).built_texts)
+
+
+def test_what_is_not_shown_at_once_of_an_answer_follows_by_itself(qtbot: QtBot, view: ChatView) -> None:
+    model = view.chat_viewport.model
+    model.reset([AssistantRow(row_key("s"), "", streaming=True)])
+    model.stream(row_key("s"), f"{_long(60)}\n\nThe end.")
+    qtbot.waitUntil(lambda: [text.text() for text in view.chat_viewport.item(0).texts[-1:]] == ["The end."])
 
 
 def test_the_end_of_a_very_long_answer_is_in_sight_at_once(qtbot: QtBot, view: ChatView) -> None:

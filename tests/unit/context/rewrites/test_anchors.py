@@ -238,3 +238,12 @@ def test_no_line_names_what_only_an_excluded_output_said() -> None:
     assert "handler_000" not in request
     assert f"handler_{number:03}" not in request
     assert f"handler_{number + 1:03}" in request
+
+
+def test_of_an_extreme_text_the_names_at_its_ends_are_read() -> None:
+    """To read all of an answer of 8 MB takes a third of a second."""
+    text = f"src/first.py {'word ' * 200_000} src/middle.py {'word ' * 200_000} src/last.py"
+    index = IdentifierIndex()
+    transcript = Transcript([RecordedEvent(1, 1, UserSpoke(text, 9)), RecordedEvent(2, 2, UserSpoke("x", 1))])
+    index.update(transcript)
+    assert index.anchor_line(FOLD_TITLE, set(), 1_000) == f"{FOLD_TITLE} e1: src/first.py src/last.py"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import SupportsIndex
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -63,3 +65,47 @@ def test_short_code_is_one_section() -> None:
     (section,) = sections.split_sections(text)
     assert sections.parse_section(text, section, {}) == (Code("a\n\nb", "py title"),)
     assert (section.continues_above, section.continues_below) == (False, False)
+
+
+def test_behind_half_a_million_characters_a_text_is_not_read_line_by_line() -> None:
+    line = "- An item that says **something**, again and again.\n"
+    text = line * 100_000
+    cuts = sections.split_sections(text)
+    read = [cut for cut in cuts if cut.kind == "markdown"]
+    assert [cut.kind for cut in cuts] == ["markdown"] * len(read) + ["note"] + ["code"] * (
+        len(cuts) - len(read) - 1
+    )
+    assert 400_000 < read[-1].end <= sections.MAX_READ_CHARS + len(line)
+    shown = "".join(f"{cut.joiner or ''}{text[cut.start : cut.end]}" for cut in cuts)
+    assert shown == text.removesuffix("\n")
+
+
+class _CountedText(str):
+    """A text that counts the characters that are copied out of it, and of what is."""
+
+    copied = 0
+
+    def __getitem__(self, key: SupportsIndex | slice) -> str:
+        return self._count(super().__getitem__(key))
+
+    def partition(self, separator: str) -> tuple[str, str, str]:
+        before, found, after = super().partition(separator)
+        return self._count(before), found, self._count(after)
+
+    def __radd__(self, other: str) -> str:
+        return self._count(other + str(self))
+
+    def _count(self, part: str) -> str:
+        _CountedText.copied += len(part)
+        return _CountedText(part)
+
+
+def test_a_fence_copies_its_text_once_however_many_lines_arrive_together() -> None:
+    stream = sections.MarkdownStream()
+    stream.feed("```py\n")
+    text = "value = compute(value)\n" * 2_000
+    _CountedText.copied = 0
+    stream.feed(_CountedText(text))
+    assert stream.fence is not None
+    assert stream.fence.text() == text.removesuffix("\n")
+    assert _CountedText.copied < 4 * len(text)
