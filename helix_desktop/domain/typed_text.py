@@ -110,6 +110,13 @@ def typed_text(text: str) -> str:
     return "" if _COMMAND.fullmatch(words) else words
 
 
+def is_of_programs(text: str) -> bool:
+    """Return True for a message in which only programs wrote, such as the notification of a task."""
+    parts = message_parts(text)
+    has_program = any(isinstance(part, ProgramText) for part in parts)
+    return has_program and not any(isinstance(part, str) and part.strip() for part in parts)
+
+
 def typed_share(text: str) -> float:
     """Return which share of a message's characters the user typed; 1 for an empty message."""
     programs = program_texts(text)

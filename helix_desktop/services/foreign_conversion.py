@@ -50,7 +50,7 @@ from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall, Usage
 from helix_desktop.domain.store import BranchPoint, Content, SessionSummary
 from helix_desktop.domain.text_format import first_line, title_line
-from helix_desktop.domain.typed_text import typed_text
+from helix_desktop.domain.typed_text import is_of_programs, typed_text
 from helix_desktop.foreign.items import (
     About,
     AnswerPart,
@@ -122,10 +122,19 @@ class ConvertedSession:
         self.open_calls: dict[str, ToolCall] = {}
         self.pending: AnswerPart | None = None
         self.steered: list[UserMessage] = []
+        self.notices: list[UserMessage] = []  # of programs, that the model has not answered
+        self.kept_notices = 0  # of these, those that are kept as data
         self.talks = 0  # messages of user and agent, the pending one among them
         self.talk_seqs: list[int] = []  # the event with which each begins
         self.user_seqs: list[int] = []
         self.marked_seq = 0  # the last event that an import ended with
+
+    def take_notices(self) -> list[UserMessage]:
+        """Return the notices, which are gone from here then."""
+        notices = self.notices
+        self.notices = []
+        self.kept_notices = 0
+        return notices
 
     @property
     def summary(self) -> SessionSummary:
@@ -223,6 +232,7 @@ class Conversion:
             await self._add(item)
         for session in self.sessions:
             await self._flush(session)
+            await self._keep_notices(session)
         for call_id, output in self._early.items():
             if call_id not in self._noted:
                 self._noted.add(call_id)
@@ -243,9 +253,10 @@ class Conversion:
             case _:
                 session = self._session_of(item)
                 await self._add_message(session, item)
-                if item.node:
+                if item.node and not _is_notice(item):
                     self._nodes[item.node] = session, session.talks
-                return
+                if not _is_notice(item):
+                    return
         if item.node and item.node not in self._nodes:  # what follows it follows what it followed
             place = self._nodes.get(item.parent)
             thread = self._threads.get(item.thread) if item.thread else None
@@ -265,7 +276,8 @@ class Conversion:
         if place is None:
             return self._current
         session, talk = place
-        if isinstance(item, UserMessage) and not item.steered and session.talks > talk:
+        is_message = isinstance(item, UserMessage) and not item.steered and not _is_notice(item)
+        if is_message and session.talks > talk:
             session = self._branch(session, talk, item.node)
         if not session.parent:
             self._current = session
@@ -319,7 +331,12 @@ class Conversion:
         if item.steered and (session.pending is not None or session.open_calls):
             session.steered.append(item)
             return
+        if _is_notice(item):
+            session.notices.append(item)
+            return
         await self._flush(session)
+        await self._keep_notices(session)
+        session.take_notices()
         self._close_calls(session)
         if session.turn_open and not item.steered:
             self._end_turn(session, TurnEnded("done" if session.is_answered else "stopped"))
@@ -327,6 +344,13 @@ class Conversion:
             self._prompts[item.text.strip()] = session.id
         session.talks += 1
         await self._record_user_message(session, item)
+
+    async def _keep_notices(self, session: ConvertedSession) -> None:
+        """Keep what programs said as data, once: the model wasn't asked about it, or not yet."""
+        for notice in session.notices[session.kept_notices :]:
+            data = msgspec.json.encode({"text": notice.text})
+            await self._keep("user: text of programs", data, is_known=True)
+        session.kept_notices = len(session.notices)
 
     async def _record_user_message(self, session: ConvertedSession, item: UserMessage) -> None:
         attachments = [await self._pasted(*pasted) for pasted in item.pasted]
@@ -352,7 +376,7 @@ class Conversion:
         session.user_seqs.append(session.seq + 1)
         session.talk_seqs.append(session.seq + 1)
         self._record(session, event)
-        session.messages += bool(item.text.strip())
+        session.messages += bool(item.text.strip()) and not is_of_programs(item.text)
         session.has_user = session.turn_open = True
         session.is_answered = False
 
@@ -373,6 +397,8 @@ class Conversion:
             await self._flush(session)
             pending = None
         if pending is None:
+            if session.notices:
+                await self._add_notices(session)
             if not session.has_user:
                 session.talks += 1
                 await self._record_user_message(session, UserMessage(at_ms=item.at_ms, text=_BEGINNING))
@@ -389,6 +415,18 @@ class Conversion:
             calls=(*pending.calls, *(call for call in item.calls if call.id not in known)),
             stop=item.stop if item.stop != "end" else pending.stop,
         )
+
+    async def _add_notices(self, session: ConvertedSession) -> None:
+        """Record what programs said as one message: the model answers it."""
+        notices = session.take_notices()
+        text = "\n\n".join(notice.text for notice in notices)
+        await self._flush(session)
+        self._close_calls(session)
+        if session.turn_open and session.is_answered:
+            self._end_turn(session, TurnEnded("done"))
+        session.talks += 1
+        message = replace(notices[0], text=text, steered=session.turn_open)
+        await self._record_user_message(session, message)
 
     async def _flush(self, session: ConvertedSession) -> None:
         """Record the answer that waited for more parts, and what the user sent meanwhile."""
@@ -644,6 +682,13 @@ class Conversion:
 
     def _store(self, session: ConvertedSession, content: Content) -> None:
         self._spool.add_content(content, self._last_at, session.id)
+
+
+def _is_notice(item: AnyItem) -> bool:
+    """Return True for a message that programs wrote alone, between the turns."""
+    if not isinstance(item, UserMessage) or item.steered or item.pictures or item.pasted:
+        return False
+    return is_of_programs(item.text)
 
 
 def _groups(records: Iterator[Record], ends: Container[int]) -> Iterator[list[Record]]:

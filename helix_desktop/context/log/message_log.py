@@ -19,7 +19,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.question import answered_text, decision_text, denial_reason
 from helix_desktop.domain.store import MessageCounts
 from helix_desktop.domain.text_format import ellipsize
-from helix_desktop.domain.typed_text import typed_share
+from helix_desktop.domain.typed_text import is_of_programs, typed_share
 
 _State = TypeVar("_State")
 
@@ -117,7 +117,9 @@ def user_decision(output: ToolAnswered) -> str | None:
 def _with_message(counts: MessageCounts, event: MessageEvent) -> MessageCounts:
     if isinstance(event, ToolAnswered):
         return MessageCounts(counts.messages, counts.calls + 1)
-    has_text = isinstance(event, UserSpoke) or bool(event.text.strip())
+    if isinstance(event, UserSpoke):
+        return MessageCounts(counts.messages + (not is_of_programs(event.text)), counts.calls)
+    has_text = bool(event.text.strip())
     return MessageCounts(counts.messages + has_text, counts.calls)
 
 

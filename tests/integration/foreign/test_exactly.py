@@ -280,3 +280,23 @@ async def test_each_conversation_of_a_file_is_a_session(rig: Rig, encoding: str)
     assert texts == [["Question 0"], ["Question 1"], ["Question 2"]]
     again = await rig.run(await rig.foreign.find([path]))
     assert len(again.result.unchanged) == len(talks)
+
+
+async def test_a_session_that_ends_with_exit_ended_well(rig: Rig) -> None:
+    path = rig.claude(SHAPES["texts of programs"])
+    (found,) = await rig.foreign.find([path])
+    assert found.title == "Which port?"
+    done = await rig.run([found])
+    (summary,) = await rig.store.sessions()
+    assert (summary.title, summary.interrupted, summary.messages) == ("Which port?", False, 3)
+    texts = [spoke.text for spoke in await rig.events(done.sessions[0], UserSpoke)]
+    assert [typed(text) for text in texts] == ["Which port?", ""]
+    (records,) = await rig.events(done.sessions[0], ForeignRecords)
+    kept = (await rig.store.get(records.digest)).decode()
+    assert "/exit" in kept
+    assert "Goodbye!" in kept
+    path.write_text(path.read_text() + json.dumps(user("8", "And the host?", "7")) + "\n")
+    again = await rig.run(await rig.foreign.find([path]))
+    assert again.result.extended == done.sessions
+    (summary,) = await rig.store.sessions()
+    assert summary.interrupted
