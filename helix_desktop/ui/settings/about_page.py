@@ -8,20 +8,27 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, Qt, QUrl, qVersion
+from PySide6.QtCore import Qt, QUrl, qVersion
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.services.build_info import update_status
-from helix_desktop.services.diagnostics import FILE_NAMES, Diagnostics, DiagnosticsFile, write_bundle
+from helix_desktop.services.diagnostics import (
+    FILE_NAMES,
+    SELF_CHECK_FILE,
+    Diagnostics,
+    DiagnosticsFile,
+    write_bundle,
+)
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton, Switch, copy_text
-from helix_desktop.ui.design.labels import label, show_text
-from helix_desktop.ui.design.layout import FlowBox, column, line, row
-from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
+from helix_desktop.ui.design.labels import TextLine, label, show_text
+from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, card, column, line, row
+from helix_desktop.ui.design.sized_dialog import FittedDialog
+from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.lines import dotted
@@ -30,6 +37,8 @@ from helix_desktop.words.translation import Translator, current_language, error_
 
 tr = Translator("About")
 text = TextContext("About")
+
+_DIAGNOSTICS_PX = 520  # width of the dialog
 
 
 class DataFolder(QWidget):
@@ -43,13 +52,14 @@ class DataFolder(QWidget):
         self.setLayout(column(path, FlowBox([show]), gap=6))
 
 
-class DiagnosticsDialog(TextsDialog):
-    """A check box for each file, which is collected as it opens; what is checked goes into the zip.
+class DiagnosticsDialog(FittedDialog):
+    """Lists the files of one zip, which are collected as it opens; a click on a name shows the file.
 
     Nothing is written before a place is chosen.
     """
 
     def __init__(self, parent: QWidget, session: Session) -> None:
+        super().__init__(parent, tr("Save diagnostics"), _DIAGNOSTICS_PX)
         interface = (("Qt", qVersion()), (text("Display"), QGuiApplication.platformName()))
         self._diagnostics = Diagnostics(session.app, Path.home(), interface)
         self._actions = AsyncActions(
@@ -58,35 +68,48 @@ class DiagnosticsDialog(TextsDialog):
         self._tasks: list[asyncio.Task[None]] = []
         self._report = ""
         self._saved: Path | None = None
+        self.texts: dict[str, str | None] = dict.fromkeys(FILE_NAMES)
+        """The text of each file; None while it is collected."""
+        self._sizes = {name: TextLine("", 12, role="muted") for name in FILE_NAMES}
+        self._names = {name: PushButton(name, "link", name=f"file:{name}") for name in FILE_NAMES}
         self.with_names = Switch(tr("Include names of workspaces, providers and models"), on=False)
         self.with_names.setObjectName("with_names")
         self._status = label("", "note", wrap=True)
-        self.notice, self.error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self.notice = label("", "note", wrap=True)
+        self.error = label("", "error", wrap=True)
         self.save = PushButton(tr("Save…"), "primary", name="save")
+        self._lay_out()
+        for name, button in self._names.items():
+            button.clicked.connect(lambda _=False, name=name: self._actions.start(self._read(name), "read"))
         self.save.clicked.connect(lambda: self._start(self._save()))
-        included = tr(
-            "A zip file for a bug report: versions, settings, policies, sizes, the self-check, and the end "
-            "of the app's logs. You choose where it's saved. Nothing is sent."
-        )
+        self.with_names.toggled.connect(lambda _: self._toggle_names())
+        self._update()
+
+    def _lay_out(self) -> None:
+        included = tr("A zip file for a bug report. You choose where it's saved. Nothing is sent.")
         never = tr(
             "Never included: messages, outputs, file contents, API keys and headers. "
             "Your home folder is replaced by ~, and email addresses are removed."
         )
-        below = (self.with_names, self.notice, self.error, self._status)
-        notes, texts, start = (included, never), dict.fromkeys(FILE_NAMES), self._actions.start
-        super().__init__(
-            parent, tr("Save diagnostics"), notes, texts, below=below, buttons=(self.save,), start=start
-        )
-        self.setObjectName("diagnostics")
+        notes = [label(words, "muted", wrap=True) for words in (included, never)]
+        files = [row(self._names[name], None, self._sizes[name]) for name in FILE_NAMES]
         self.notice.hide()
         self.error.hide()
-        self.list.setObjectName("diagnostics_files")
-        self.list.setAccessibleName(tr("Files in the bundle"))
-        for item in self.list.items():
-            item.setCheckState(0, Qt.CheckState.Checked)
-        self.list.changed.connect(self._update)
-        self.with_names.toggled.connect(lambda _: self._toggle_names())
-        self._update()
+        close = PushButton(tr("Close"), name="close", on_click=self.reject)
+        self.setLayout(
+            column(
+                label(tr("Save diagnostics"), "title"),
+                *notes,
+                card(column(*files, margins=(10, 6, 14, 6), gap=0)),
+                self.with_names,
+                self.notice,
+                self.error,
+                self._status,
+                FlowBox([close, self.save], right_from=0),
+                margins=DIALOG_MARGINS,
+                gap=10,
+            )
+        )
 
     async def run(self) -> Path | None:
         """Show it until it is closed; return the file that was saved, if one was."""
@@ -104,41 +127,35 @@ class DiagnosticsDialog(TextsDialog):
 
     def show_file(self, name: str, text: str) -> None:
         self.texts[name] = text
-        self.show_current()
         self._update()
 
-    def files(self) -> list[tuple[str, str]]:
-        checked = [item.data(0, TEXT_NAME) for item in self.list.checked()]
-        return [(name, text) for name in checked if (text := self.texts[name]) is not None]
+    def files(self) -> list[DiagnosticsFile]:
+        """Return what would be saved now: the files that are collected."""
+        return [DiagnosticsFile(name, text) for name, text in self.texts.items() if text is not None]
+
+    async def _read(self, name: str) -> None:
+        await dialogs.exec_async(TextsDialog(self, name, (), {name: self.texts[name]}))
 
     def _toggle_names(self) -> None:
         """Forget the texts, which are of the other choice."""
         self.texts = dict.fromkeys(self.texts)
-        self.show_current()
         self._update()
         self._start(self._show_files(), self._show_self_check())
 
     def _update(self) -> None:
-        checked = pending = size = 0
-        with QSignalBlocker(self.list):
-            for item in self.list.items():
-                text = self.texts[item.data(0, TEXT_NAME)]
-                length = len(text.encode("utf-8", "replace")) if text is not None else 0
-                state = format_size(length) if text is not None else tr("Collecting…")
-                item.setText(0, tr("{file} · {state}", file=item.data(0, TEXT_NAME), state=state))
-                if item.checkState(0) == Qt.CheckState.Checked:
-                    checked, pending, size = checked + 1, pending + (text is None), size + length
-        self.list.viewport().update()
-        room = self.list.sizeHintForColumn(0) + 2 * self.list.frameWidth()
-        self.list.setMinimumWidth(max(room, self.list.minimumWidth()))
-        self.save.setEnabled(bool(checked) and not pending)
+        total = 0
+        for name, text in self.texts.items():
+            size = len(text.encode("utf-8", "replace")) if text is not None else 0
+            total += size
+            self._sizes[name].set_text(format_size(size) if text is not None else tr("Collecting…"))
+            self._names[name].setEnabled(text is not None)
+        pending = [name for name, text in self.texts.items() if text is None]
+        self.save.setEnabled(not pending or pending == [SELF_CHECK_FILE])
+        count = len(self.texts)
+        words = tr.plural(count, "%n file, {size}", "%n files, {size}", size=format_size(total))
         if pending:
-            status = tr("Collecting… The self-check can take a minute. Clear its box to save without it.")
-        elif checked:
-            status = tr.plural(checked, "%n file, {size}", "%n files, {size}", size=format_size(size))
-        else:
-            status = tr("Select a file to save.")
-        self._status.setText(status)
+            words = tr("Collecting… The self-check can take a minute. What you save before is without it.")
+        self._status.setText(words)
 
     async def _show_files(self) -> None:
         with_names = self.with_names.isChecked()
@@ -165,8 +182,8 @@ class DiagnosticsDialog(TextsDialog):
                 self.show_file(file.name, file.text)
 
     async def _save(self) -> None:
-        """Write the texts that are on screen. Raises HelixError."""
-        files = [DiagnosticsFile(name, text) for name, text in self.files()]
+        """Write the texts that are listed. Raises HelixError."""
+        files = self.files()
         name = f"helix-diagnostics-{date.today().isoformat()}.zip"
         path = await dialogs.pick_save_file(self, tr("Save diagnostics"), name)
         if path is None:

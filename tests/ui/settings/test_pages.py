@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidget, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop import __version__
@@ -20,6 +20,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.cache_server import SharingState
+from helix_desktop.services.diagnostics import FILE_NAMES, SELF_CHECK_FILE
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
 from helix_desktop.system.task_scope import TaskScope
@@ -324,35 +325,40 @@ async def test_licenses_are_found_by_name(qtbot: QtBot, tmp_path: Path, scope: T
     dialog.reject()
 
 
-def test_what_is_checked_and_collected_is_saved_as_it_is_on_screen(qtbot: QtBot) -> None:
+def test_the_files_of_a_report_are_listed_and_saved_as_one(qtbot: QtBot) -> None:
     parent = QWidget()
     qtbot.addWidget(parent)
     dialog = DiagnosticsDialog(parent, NothingOnScreen())
-    for item in dialog.list.items()[2:]:
-        item.setCheckState(0, Qt.CheckState.Unchecked)
     dialog.show()
-    save, files = dialog.findChild(PushButton, "save"), dialog.findChild(QTreeWidget, "diagnostics_files")
-    assert isinstance(save, PushButton)
-    assert isinstance(files, QTreeWidget)
-    dialog.show_file("versions.txt", "first line\nsecond line\n")
-    assert dialog.viewer.text.content.last_line == 2
-    assert not save.isEnabled()  # the self-check still runs
+    assert not find_button(dialog, "save").isEnabled()
+    others = [name for name in FILE_NAMES if name != SELF_CHECK_FILE]
+    for name in others:
+        dialog.show_file(name, f"text of {name}\n")
+    assert find_button(dialog, "save").isEnabled(), "the self-check may take a minute"
+    assert [file.name for file in dialog.files()] == others
+    assert not find_button(dialog, f"file:{SELF_CHECK_FILE}").isEnabled()
 
-    QTest.keyClick(files, Qt.Key.Key_Down)
-    QTest.keyClick(files, Qt.Key.Key_Space)
-    assert dialog.files() == [("versions.txt", "first line\nsecond line\n")]
-
-    names = find_child(dialog, Switch, "with_names")
-    names.click()  # texts without names are no longer what would be saved
+    find_child(dialog, Switch, "with_names").click()  # texts without names are not what would be saved
     assert dialog.files() == []
-    assert not save.isEnabled()
-    dialog.show_file("self-check.json", "{}")
-    dialog.show_file("versions.txt", "named\n")
-    assert save.isEnabled()
-    assert dialog.files() == [("versions.txt", "named\n")]
-    QTest.keyClick(files, Qt.Key.Key_Up)
-    QTest.keyClick(files, Qt.Key.Key_Return)  # clears the last box
-    assert not save.isEnabled()
+    assert not find_button(dialog, "save").isEnabled()
+    for name in FILE_NAMES:
+        dialog.show_file(name, "named\n")
+    assert {file.text for file in dialog.files()} == {"named\n"}
+
+
+@pytest.mark.qt_loop
+async def test_a_click_on_a_name_shows_the_file(qtbot: QtBot, tmp_path: Path, scope: TaskScope) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    dialog = DiagnosticsDialog(parent, NothingOnScreen(tmp_path, scope))
+    dialog.show()
+    dialog.show_file("versions.txt", "Helix Desktop\n")
+    press(dialog, "file:versions.txt")
+    await until(lambda: dialog.findChild(TextsDialog), "the file")
+    reader = find_child(dialog, TextsDialog)
+    assert reader.viewer.text.toPlainText().startswith("Helix Desktop")
+    reader.reject()
+    await until(lambda: not dialog.findChildren(TextsDialog), "its end")
 
 
 _CTRL, _PLAIN = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
