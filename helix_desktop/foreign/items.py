@@ -166,6 +166,10 @@ class Reader:
         """Return the names of a record and of the one that it follows; empty ones where there are none."""
         return "", ""
 
+    def speech(self, data: dict[str, Any]) -> tuple[bool, int]:
+        """Return whether a record is a message of the user, and when it was said; -1 for no message."""
+        return False, -1
+
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         """Yield what came of one record, which is decoded JSON and its bytes, with time and place."""
         yield from placed(self.items(data, raw), self.place(data))

@@ -8,6 +8,7 @@ from typing import Any
 
 from helix_desktop.domain.choices import ForeignAgent
 from helix_desktop.domain.messages import StopReason, ToolCall, Usage
+from helix_desktop.domain.typed_text import is_of_programs
 from helix_desktop.foreign.items import (
     About,
     AnswerPart,
@@ -119,6 +120,17 @@ class ClaudeCodeReader(BlockReader):
     def links(self, data: dict[str, Any]) -> tuple[str, str]:
         parent = as_text(data.get("parentUuid")) or as_text(data.get("logicalParentUuid"))
         return as_text(data.get("uuid")), parent
+
+    def speech(self, data: dict[str, Any]) -> tuple[bool, int]:
+        message = as_dict(data.get("message"))
+        if not message or data.get("isSidechain") is True or data.get("type") not in ("user", "assistant"):
+            return False, -1
+        blocks = blocks_of(message.get("content"))
+        text = paragraphs(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
+        is_added = data.get("isMeta") is True or data.get("isCompactSummary") is True
+        is_added = is_added or text.startswith((_STOPPED, *_LOCAL)) or is_of_programs(text)
+        is_user = data["type"] == "user" and text != "" and not is_added
+        return is_user, time_ms(data.get("timestamp"))
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return time and place of a record in the tree, and the subagent's thread that it is in."""
@@ -521,6 +533,12 @@ class PiReader(BlockReader):
     def links(self, data: dict[str, Any]) -> tuple[str, str]:
         node = "" if data.get("type") == "session" else as_text(data.get("id"))
         return node, as_text(data.get("parentId"))
+
+    def speech(self, data: dict[str, Any]) -> tuple[bool, int]:
+        if data.get("type") != "message":
+            return False, -1
+        role = as_dict(data.get("message")).get("role")
+        return role == "user", time_ms(data.get("timestamp"))
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         node, parent = self.links(data)

@@ -67,6 +67,7 @@ from helix_desktop.foreign.items import (
     TurnOver,
     UserMessage,
 )
+from helix_desktop.foreign.left_branches import LeftBranches
 from helix_desktop.foreign.record_order import RecordOrder
 from helix_desktop.foreign.sources import Source
 from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
@@ -82,6 +83,7 @@ _HEAD_CHARS, _TAIL_CHARS = 1_500, 700  # of a preview: about as many as the poli
 _MAX_IDENTIFIERS = 300  # of one output
 _MAX_WHY = 2_000  # characters of what an agent said about an error
 _BEGINNING = "(The beginning of this session isn't in the file.)"
+_ALL_RECORDS = 2**62
 _NO_OUTPUT = "(No output was recorded for this call.)"
 
 
@@ -123,6 +125,7 @@ class ConvertedSession:
         self.pending: AnswerPart | None = None
         self.steered: list[UserMessage] = []
         self.notices: list[UserMessage] = []  # of programs, that the model has not answered
+        self.branched_for = ""  # the message that it begins with
         self.kept_notices = 0  # of these, those that are kept as data
         self.talks = 0  # messages of user and agent, the pending one among them
         self.talk_seqs: list[int] = []  # the event with which each begins
@@ -192,6 +195,10 @@ class Conversion:
         self._call_usage: CallUsage | None = None
         self._last_at = 0
         self._marks: Marks = EMPTY_MARKS
+        self._left_nodes = frozenset[str]()  # of messages with which a branch begins
+        self._left_numbers = frozenset[int]()  # the same, by how many messages there were
+        self._message_count = 0
+        self._left_for: dict[str, ConvertedSession] = {}  # branches, each with what the user went back to
         self._answered = set[str]()  # calls, by their ids
         self._early: dict[str, Output] = {}  # outputs whose calls have not come yet
         self._noted = set[str]()  # of these, those that an import kept as data at its end
@@ -205,6 +212,8 @@ class Conversion:
         reader, read, number, size = self._source.reader(), 0, 0, self._source.size
         self._marks, ends, ended = marks, set(marks), -1
         order = RecordOrder(reader)
+        left = LeftBranches(self._source)
+        self._look_ahead(left, min(ends, default=_ALL_RECORDS))
         for records in _groups(self._source.records(), ends):
             number = records[-1].number
             is_end = number in ends
@@ -216,11 +225,16 @@ class Conversion:
                 ends.discard(number)
                 ended = number
                 await self._end(reader, number)
+                self._look_ahead(left, min(ends, default=_ALL_RECORDS))
             read += sum(len(record.raw) + 1 for record in records)
             on_progress(min(read, size or read), size or read)
         if number != ended:
             await self._add_all(list(order.end()))
             await self._end(reader, number)
+
+    def _look_ahead(self, left: LeftBranches, upto: int) -> None:
+        """Learn what the user went back on, as far as the next end of an import could know it."""
+        self._left_nodes, self._left_numbers = left.nodes(upto), left.numbers(upto)
 
     async def _add_all(self, items: Sequence[AnyItem]) -> None:
         self._counter.prefetch(_texts_of(items))
@@ -252,6 +266,9 @@ class Conversion:
                 self._add_usage(item)
             case _:
                 session = self._session_of(item)
+                if _begins_turn(item):
+                    self._message_count += 1
+                    session = await self._left_branch(session, item)
                 await self._add_message(session, item)
                 if item.node and not _is_notice(item):
                     self._nodes[item.node] = session, session.talks
@@ -276,12 +293,27 @@ class Conversion:
         if place is None:
             return self._current
         session, talk = place
-        is_message = isinstance(item, UserMessage) and not item.steered and not _is_notice(item)
-        if is_message and session.talks > talk:
+        if _begins_turn(item) and session.talks > talk:
             session = self._branch(session, talk, item.node)
         if not session.parent:
             self._current = session
         return session
+
+    async def _left_branch(self, session: ConvertedSession, item: AnyItem) -> ConvertedSession:
+        """Return a new branch of a session for a message that the user went back on; else the session."""
+        is_left = item.node in self._left_nodes or self._message_count in self._left_numbers
+        is_branch = item.node != "" and session.branched_for == item.node
+        if not is_left or is_branch or item.thread or not session.talks:
+            return session
+        await self._flush(session)
+        self._close_calls(session)
+        if session.turn_open:
+            self._end_turn(session, TurnEnded("done" if session.is_answered else "stopped"))
+        branch = self._branch(session, session.talks, item.node or f"left-{self._message_count}")
+        if branch is not session:
+            self._left_for[branch.id] = session
+            self._current = branch
+        return branch
 
     def _branch(self, session: ConvertedSession, talk: int, name: str) -> ConvertedSession:
         """Return a branch of a session behind its message number `talk`."""
@@ -292,6 +324,7 @@ class Conversion:
         branch = ConvertedSession(branch_id, session.title, session.parent, BranchPoint(session.id, point))
         branch.talks, branch.talk_seqs = talk, session.talk_seqs[:talk]
         branch.user_seqs = [seq for seq in session.user_seqs if seq <= point]
+        branch.branched_for = name
         self.sessions.append(branch)
         return branch
 
@@ -318,7 +351,9 @@ class Conversion:
             case RolledBack(messages=count):
                 await self._flush(session)
                 self._close_calls(session)
-                if 0 < count <= len(session.user_seqs):
+                if session.id in self._left_for:
+                    self._current = self._left_for[session.id]
+                elif 0 < count <= len(session.user_seqs):
                     first = session.user_seqs[-count]
                     talk = session.talk_seqs.index(first)
                     self._current = self._branch(session, talk, f"rolled-back-{session.seq}")
@@ -689,6 +724,10 @@ def _is_notice(item: AnyItem) -> bool:
     if not isinstance(item, UserMessage) or item.steered or item.pictures or item.pasted:
         return False
     return is_of_programs(item.text)
+
+
+def _begins_turn(item: AnyItem) -> bool:
+    return isinstance(item, UserMessage) and not item.steered and not _is_notice(item)
 
 
 def _groups(records: Iterator[Record], ends: Container[int]) -> Iterator[list[Record]]:

@@ -331,19 +331,14 @@ class _InMemory:
 def read_session(found: FoundSession, vocabulary: Path) -> tuple[list[RecordedEvent], dict[str, bytes]]:
     """Return the log that a session would have, and its contents by digest; nothing is stored.
 
-    Where the user went back, it is the longest way through the session. Raises OSError, EOFError,
+    Where the user went back, it is the way to the newest record. Raises OSError, EOFError,
     sqlite3.Error. Call it where no event loop runs.
     """
     records = _InMemory()
     with PrefetchingTokenCounter(vocabulary) as counter:
         conversion = Conversion(found.source, found.id, records, counter, title=found.title)
         asyncio.run(conversion.run())
-    logs: dict[str, list[RecordedEvent]] = {}
-    for session in converted(conversion.sessions):
-        shared = logs[session.branch.parent][: session.branch.seq] if session.branch is not None else []
-        if not session.parent:
-            logs[session.id] = [*shared, *records.logs[session.id]]
-    return max(logs.values(), key=len, default=[]), records.contents
+    return records.logs.get(conversion.main.id, []), records.contents
 
 
 async def _marks(store: AnyStore, session_id: str) -> Marks:

@@ -144,6 +144,19 @@ SHAPES: dict[str, list[Any]] = {
         user("6", "<command-name>/exit</command-name>\n<command-message>exit</command-message>", "5"),
         user("7", "<local-command-stdout>Goodbye!</local-command-stdout>", "6"),
     ],
+    "a message that the user wrote again": [
+        user("1", "Which port?"),
+        answer("2", "1", called("t1")),
+        output("3", "2", "t1", "one"),
+        answer("4", "3", said("One.")),
+        user("5", "And the host?", "4"),
+        answer("6", "5", called("t2")),
+        output("7", "6", "t2", "localhost"),
+        answer("8", "7", said("localhost.")),
+        user("9", "And the path?", "4"),
+        answer("10", "9", called("t3")),
+        output("11", "10", "t3", "/srv"),
+    ],
 }
 
 
@@ -242,6 +255,21 @@ async def test_codex_comes_in_exactly_in_any_order_of_near_lines(rig: Rig, lines
     here = await counted(rig, found)
     assert differences(count_source(path), here) == []
     assert here.answers == 4
+
+
+async def test_what_codex_went_back_on_is_the_branch(rig: Rig) -> None:
+    back = [
+        codex(16, "event_msg", type="thread_rolled_back", num_turns=1),
+        codex(17, "response_item", type="message", role="user", content=[{"type": "text", "text": "Else?"}]),
+        codex(18, "response_item", type="function_call", call_id="c4", name="shell", arguments="{}"),
+        codex(19, "response_item", type="function_call_output", call_id="c4", output="four"),
+    ]
+    path = rig.write(".codex/sessions/2026/02/12/rollout-1.jsonl", [*CODEX, *back])
+    (found,) = await rig.foreign.find([path])
+    here = await counted(rig, found)
+    assert differences(count_source(path), here) == []
+    (main,) = [one for one in await rig.store.sessions() if not one.branch_of]
+    assert [spoke.text for spoke in await rig.events(main.id, UserSpoke)] == ["Why?", "Else?"]
 
 
 async def test_a_file_that_is_no_session_stops_no_other(rig: Rig) -> None:

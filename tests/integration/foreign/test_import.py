@@ -276,9 +276,9 @@ async def test_what_the_user_went_back_on_is_a_branch(rig: Rig) -> None:
     (branched,) = await rig.events(branch.id, SessionBranched)
     shared = (await rig.events(main.id))[: branched.seq]
     assert (await rig.events(branch.id))[: branched.seq] == shared
-    texts = [spoke.text for spoke in await rig.events(branch.id, UserSpoke)]
+    texts = [spoke.text for spoke in await rig.events(main.id, UserSpoke)]
     assert texts == ["Which port does it use?", "Use 7070 instead."]
-    assert [spoke.text for spoke in await rig.events(main.id, UserSpoke)][-1] == "Change it to 9090."
+    assert [spoke.text for spoke in await rig.events(branch.id, UserSpoke)][-1] == "Change it to 9090."
 
 
 async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> None:

@@ -1,0 +1,107 @@
+"""Looks through a source for what the user went back on, before it is converted.
+
+The way to the newest record is the session, and what the user left is a branch of it. A file tells only later
+which of two ways was left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from helix_desktop.foreign.items import AnyItem, RolledBack, UserMessage, decode_objects
+from helix_desktop.foreign.record_order import RecordOrder
+from helix_desktop.foreign.sources import Source
+
+_ROLLED_BACK = b"thread_rolled_back"
+
+
+class _Place(NamedTuple):
+    record: int
+    node: str
+    parent: str
+    is_message: bool  # of the user
+    spoken_ms: int  # when the message in it was written; -1 for another record
+
+
+class LeftBranches:
+    """The messages of the user with which branches begin that were left: by their nodes, or their numbers.
+
+    Raises OSError, sqlite3.Error.
+    """
+
+    def __init__(self, source: Source) -> None:
+        self._places: list[_Place] = []
+        self._rolled_back: dict[int, int] = {}  # messages by number, each with the record that says so
+        if source.agent in ("claude-code", "pi") and not source.is_subagent:
+            self._places = _places(source)
+        elif source.agent == "codex" and any(_ROLLED_BACK in record.raw for record in source.records()):
+            self._rolled_back = _rolled_back(source)
+
+    def nodes(self, upto: int) -> frozenset[str]:
+        """Return the nodes of messages that lead off the way to the newest of so many records."""
+        places = {place.node: place for place in self._places if place.node and place.record <= upto}
+        spoken = [place for place in places.values() if place.spoken_ms >= 0]
+        if not spoken:
+            return frozenset()
+        newest = max(reversed(spoken), key=lambda place: place.spoken_ms)
+        way = dict[str, None]()
+        node = newest.node
+        while node in places and node not in way:
+            way[node] = None
+            node = places[node].parent
+        messages = (place for place in places.values() if place.is_message and place.node not in way)
+        return frozenset(place.node for place in messages if _leaves(place, places, way))
+
+    def numbers(self, upto: int) -> frozenset[int]:
+        """Return the numbers, from 1, of messages that one of so many records takes back."""
+        return frozenset(number for number, record in self._rolled_back.items() if record <= upto)
+
+
+def _leaves(message: _Place, places: dict[str, _Place], way: dict[str, None]) -> bool:
+    """Return True if no other message of the user stands between a message and the way."""
+    seen = {message.node}
+    node = message.parent
+    while node in places and node not in way and node not in seen:
+        if places[node].is_message:
+            return False
+        seen.add(node)
+        node = places[node].parent
+    return node in way
+
+
+def _places(source: Source) -> list[_Place]:
+    reader = source.reader()
+    places = list[_Place]()
+    for record in source.records():
+        for data, _ in decode_objects(record.raw):
+            node, parent = reader.links(data)
+            is_message, spoken_ms = reader.speech(data)
+            places.append(_Place(record.number, node, parent, is_message, spoken_ms))
+    return places
+
+
+def _rolled_back(source: Source) -> dict[int, int]:
+    found: dict[int, int] = {}
+    waiting: list[int] = []  # messages that were not taken back
+    number = 0
+    for record, item in _items(source):
+        if isinstance(item, UserMessage) and not item.steered:
+            number += 1
+            waiting.append(number)
+        elif isinstance(item, RolledBack) and 0 < item.messages <= len(waiting):
+            found[waiting[-item.messages]] = record
+            del waiting[-item.messages :]
+    return found
+
+
+def _items(source: Source) -> Iterator[tuple[int, AnyItem]]:
+    """Yield all items, each with the number of the record that was read last."""
+    order = RecordOrder(source.reader())
+    number = 0
+    for record in source.records():
+        number = record.number
+        for item in order.read(record):
+            yield number, item
+    for item in order.end():
+        yield number, item
