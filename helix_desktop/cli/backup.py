@@ -36,6 +36,8 @@ from helix_desktop.words.translation import Translator, error_text, translate
 tr = Translator("Command line")
 text = TextContext("Command line")
 
+_MAX_REMOVED = 50  # lines with something removed that are listed
+
 
 def export(args: argparse.Namespace) -> int:
     """Write a workspace, or one session, to a file; return 1 if something of the store could not be read."""
@@ -58,6 +60,8 @@ def export(args: argparse.Namespace) -> int:
                 print_out(f"{place}  {format_size(size)}")
             if shared.removed:
                 print_notice(removed_text(shared.removed))
+                for line in shared.removed_lines[:_MAX_REMOVED]:
+                    print_notice(f"  {escape_hidden_name(line)}")
             return 0
         done = await services.backup.export_session(workspace.id, session_id, place, on_progress)
         return _print_exports([done], args.json)

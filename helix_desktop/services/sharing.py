@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,19 @@ text = TextContext("Services")
 tr = Translator("Transcript")
 
 
+_MAX_LINES = 1_000  # that are listed of those in which something was removed
+_BEFORE, _AFTER = 60, 60  # characters of such a line around the first mark
+
+
 class SharedText(msgspec.Struct, frozen=True):
-    """A document to be shared, and at how many places of it something was removed."""
+    """A document to be shared, and at how many places of it something was removed.
+
+    `removed_lines` are the lines with these places, as they are after it, the first ones and in part.
+    """
 
     text: str
     removed: int = 0
+    removed_lines: tuple[str, ...] = ()
 
 
 class SharingService:
@@ -94,12 +103,25 @@ def _document(
 
 
 def _page(title: str, shared: SharedText) -> SharedText:
-    return SharedText(markdown_page(title, shared.text), shared.removed)
+    return msgspec.structs.replace(shared, text=markdown_page(title, shared.text))
 
 
 def _redacted(text: str, private_details: PrivateDetails) -> SharedText:
     redacted = private_details.redact(text)
-    return SharedText(redacted, max(0, redacted.count(REMOVED) - text.count(REMOVED)))
+    removed = max(0, redacted.count(REMOVED) - text.count(REMOVED))
+    if not removed:
+        return SharedText(redacted)
+    lines = (line for line in redacted.splitlines() if REMOVED in line)
+    return SharedText(redacted, removed, tuple(_around_mark(line) for line in islice(lines, _MAX_LINES)))
+
+
+def _around_mark(line: str) -> str:
+    at = line.index(REMOVED)
+    begin = max(0, at - _BEFORE)
+    end = at + len(REMOVED) + _AFTER
+    before = "…" if begin else ""
+    after = "…" if end < len(line) else ""
+    return f"{before}{line[begin:end].strip()}{after}"
 
 
 def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], private_details: PrivateDetails) -> SharedText:
@@ -116,7 +138,7 @@ def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], private_details: Pr
     shared = _redacted(f"\n{mark}\n".join(texts), private_details)
     redacted = iter(shared.text.split(f"\n{mark}\n"))
     lines = (json.dumps(_with_texts(document, redacted), ensure_ascii=False) for document in documents)
-    return SharedText("".join(f"{line}\n" for line in lines), shared.removed)
+    return msgspec.structs.replace(shared, text="".join(f"{line}\n" for line in lines))
 
 
 def texts_in(value: Any) -> list[str]:

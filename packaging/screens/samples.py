@@ -16,11 +16,11 @@ from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
     Compact,
     Export,
+    ExportUpTo,
     Import,
     ImportSessions,
     Intent,
     RedoLast,
-    ShareSession,
     ShowHandover,
     UndoLast,
 )
@@ -187,8 +187,8 @@ class SampleScreens:
 
     async def _capture_sharing(self) -> None:
         """Capture the session as a document for others, and a search over everything."""
-        self._window.perform(ShareSession(self._conversation.session.log[-1].seq))
-        await self._capture_dialog("dialog-share")
+        self._window.perform(ExportUpTo(self._conversation.session.log[-1].seq))
+        await self._capture_dialog("dialog-export-document")
         panel = self._window.search_panel.get()
         panel.open_with(_WORD)
         await wait_until(lambda: len(panel.list_view.rows) > 1)

@@ -291,7 +291,7 @@ class ShowGuide(Intent, frozen=True):
     topic: str
 class BranchSession(Intent, frozen=True):  # from an event; 0: from the newest
     seq: int = 0
-class ShareSession(Intent, frozen=True):  # up to an event, as a document for others
+class ExportUpTo(Intent, frozen=True):  # the session up to an event, as a document for others
     seq: int
 class RewindTo(Intent, frozen=True):  # before a message of the user, by its event; 0: the last
     seq: int = 0

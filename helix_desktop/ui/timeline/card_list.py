@@ -460,7 +460,7 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
             menu.add("edit", tr("Edit…"), ShowHandover(seq), is_enabled=is_own)
             menu.add("run-again", tr("Run again…"), again, is_enabled=can_run_again)
             menu.add("continue", tr("Start new session"), ContinueSession(seq))
-            menu.add("share", tr("Share document…"), ExportHandover(seq))
+            menu.add("export", tr("Export…"), ExportHandover(seq))
         case FormCard():
             words: dict[Form, str] = {
                 "full": tr("Send all of it"),

@@ -50,7 +50,7 @@ from helix_desktop.ui.window.workspace_controller import WorkspaceController
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from helix_desktop.words.context_changes import trigger_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
-from helix_desktop.words.numbers import format_size
+from helix_desktop.words.numbers import format_integer, format_size
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary, removed_text
 from helix_desktop.words.summaries import handover_titles
@@ -67,11 +67,20 @@ _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _HERE = "here"
 _WIDTH_PX, _LIST_PX = 482, 360
 FOLDER, ZIP_SUFFIX, BACKUP = "folder", ".zip", "backup"
-_DOCUMENT = text("For others to read, without keys. You see it before it is saved.")
+_OTHERS, _EXACT, _FILES = "others", "exact", "files"
+_DOCUMENT = text(
+    "Long outputs are cut, and keys, tokens, email addresses and your home folder are taken out. You read "
+    "it, with a list of what was taken out, before it is saved."
+)
+_PURPOSES = {
+    _OTHERS: text("For others to read"),
+    _EXACT: text("Exact, to import again"),
+    _FILES: text("Exact, as files"),
+}
 _FORMATS = {
     ARCHIVE_SUFFIX: (
         text("Helix file (.helix)"),
-        text("With every output, verified. It can be imported again."),
+        text("With every output, verified. Nothing is taken out."),
     ),
     HTML_SUFFIX: (text("Page for a browser (.html)"), _DOCUMENT),
     TRANSCRIPT_SUFFIX: (text("Markdown (.md)"), _DOCUMENT),
@@ -81,12 +90,16 @@ _FORMATS = {
     BACKUP: (text("Helix files in a folder"), text("A backup: one verified file for each workspace.")),
 }
 """By the ending of the file, or a name: its words, and what it is for."""
-_FORMATS_OF = {
-    "session": (ARCHIVE_SUFFIX, HTML_SUFFIX, TRANSCRIPT_SUFFIX, JSON_LINES_SUFFIX),
-    "outputs": (FOLDER, ZIP_SUFFIX),
-    "workspace": (ARCHIVE_SUFFIX,),
-    "all": (BACKUP,),
+_FORMATS_OF: dict[str, dict[str, tuple[str, ...]]] = {
+    "session": {
+        _OTHERS: (HTML_SUFFIX, TRANSCRIPT_SUFFIX, JSON_LINES_SUFFIX),
+        _EXACT: (ARCHIVE_SUFFIX,),
+    },
+    "outputs": {_FILES: (FOLDER, ZIP_SUFFIX)},
+    "workspace": {_EXACT: (ARCHIVE_SUFFIX,)},
+    "all": {_EXACT: (BACKUP,)},
 }
+"""By what is exported and for whom, the one that is offered first at the beginning."""
 
 
 class ExportDialog(FittedDialog):
@@ -94,10 +107,12 @@ class ExportDialog(FittedDialog):
         """`subjects` are what can be exported, of `_FORMATS_OF`, with their words; `subject` is chosen."""
         super().__init__(parent, tr("Export"), _WIDTH_PX)
         self.setObjectName("export")
-        self._values = Draft({"subject": subject, "format": _FORMATS_OF[subject][0]})
+        self._values = Draft({"subject": subject, "purpose": "", "format": ""})
+        self._choose_first()
         self.form = Form(
             (
                 Choice("subject", text("What"), choices=tuple(subjects.items())),
+                Choice("purpose", text("Purpose"), choices=self._purposes),
                 Choice("format", text("Format"), choices=self._formats),
             ),
             self._values,
@@ -121,25 +136,40 @@ class ExportDialog(FittedDialog):
     def chosen(self) -> tuple[str, str]:
         return self._values.get("subject"), self._values.get("format")
 
+    def _purposes(self) -> Choices:
+        return [(each, _PURPOSES[each]) for each in _FORMATS_OF[self._values.get("subject")]]
+
     def _formats(self) -> Choices:
-        return [(each, _FORMATS[each][0]) for each in _FORMATS_OF[self._values.get("subject")]]
+        of_subject = _FORMATS_OF[self._values.get("subject")]
+        return [(each, _FORMATS[each][0]) for each in of_subject[self._values.get("purpose")]]
+
+    def _choose_first(self) -> None:
+        self._values.set("purpose", self._purposes()[0][0])
+        self._values.set("format", self._formats()[0][0])
 
     def _show(self, name: str) -> None:
         if name == "subject":
+            self._choose_first()
+        elif name == "purpose":
             self._values.set("format", self._formats()[0][0])
+        if self._values.get("format") not in dict(self._formats()):
+            return  # the one of the former choice, until the next is set
         self._note.setText(translate(_FORMATS[self._values.get("format")][1]))
+        self.form.controls["purpose"].setEnabled(len(self._purposes()) > 1)
         self.form.controls["format"].setEnabled(len(self._formats()) > 1)
 
 
-class ShareDialog(TextsDialog):
-    """A session as a page for a browser, as Markdown, and as JSON lines: what is on screen is saved."""
+class DocumentDialog(TextsDialog):
+    """A document for others, in one format or several, and what was taken out of it, before it is saved."""
 
     def __init__(self, session: Session, title: str, documents: Mapping[str, SharedText]) -> None:
         """`documents` are by the endings of their files, whose names begin with the title."""
         self._sharing = session.app.sharing
         name = Path(session.app.backup.session_file_name(title, ".md")).stem
         self._documents = {f"{name}{suffix}": document for suffix, document in documents.items()}
-        self._files, self._title = list(self._documents), tr("Share “{title}”", title=title)
+        self._files = list(self._documents)
+        self._file = self._files[0]
+        self._title = tr("Export “{title}”", title=title)
         self._actions = AsyncActions(
             session.actions.scope, lambda error: show_text(self._error, error_text(error))
         )
@@ -152,25 +182,41 @@ class ShareDialog(TextsDialog):
             self._title,
             (tr("Long outputs are cut. Keys, tokens, email addresses and your home folder are removed; other "
                 "names and texts stay. Read it before you pass it on."),),
-            {file: document.text for file, document in self._documents.items()},
+            {file: document.text for file, document in self._documents.items()} | self._taken_out(),
             below=(self._removed, self._error),
             buttons=(copy, save),
         )  # fmt: skip
-        self.setObjectName("share")
+        self.setObjectName("export_document")
         self._error.hide()
-        self.list.currentItemChanged.connect(lambda *_: self._show_removed())
+        self.list.currentItemChanged.connect(lambda *_: self._show_file())
         save.clicked.connect(lambda: self._actions.start(self._save(), "save a shared session"))
         copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.document.text))
         formats = {".md": tr("Markdown"), ".html": tr("Page for a browser"), ".jsonl": tr("JSON lines")}
-        for item in self.list.items():
+        for item in self.list.items()[: len(self._files)]:
             file = item.data(0, TEXT_NAME)
             size = format_size(len(self._documents[file].text.encode()))
             item.setText(0, tr("{file} · {state}", file=formats[Path(file).suffix], state=size))
         self._show_removed()
 
+    def _taken_out(self) -> dict[str, str]:
+        """Return the list of what was taken out as one more text; none if nothing was."""
+        first = next(iter(self._documents.values()))
+        if not first.removed:
+            return {}
+        return {
+            tr("Taken out · {count}", count=format_integer(first.removed)): "\n".join(first.removed_lines)
+        }
+
     @property
     def file_name(self) -> str:
-        return self._files[self.list.currentIndex().row()]
+        """Return the document that was looked at last: what was taken out is of each of them."""
+        return self._file
+
+    def _show_file(self) -> None:
+        at = self.list.currentIndex().row()
+        if 0 <= at < len(self._files):
+            self._file = self._files[at]
+        self._show_removed()
 
     @property
     def document(self) -> SharedText:
@@ -289,7 +335,7 @@ class ImportExportController(WindowPart):
         elif is_folder:
             self._report_entries(done, place, tr("Saving canceled."))
 
-    @handles(intents.ShareSession)
+    @handles(intents.ExportUpTo)
     async def _share_upto(self, seq: int) -> None:
         session_id = self._session.conversation.session.id
         await self._share_session(session_id, await self._title_of(session_id), upto=seq)
@@ -327,7 +373,7 @@ class ImportExportController(WindowPart):
         """`make` writes the document with an ending."""
         workspace_id = self._session.workspace.id
         documents = {suffix: await make(suffix) for suffix in suffixes}
-        dialog = ShareDialog(self._session, title, documents)
+        dialog = DocumentDialog(self._session, title, documents)
         await dialogs.exec_async(dialog)
         if dialog.saved is not None:
             path, size = dialog.saved

@@ -39,7 +39,7 @@ from helix_desktop.ui.chat.rows.rows_from_events import TurnEnds
 from helix_desktop.ui.chat.session_notices import spend_notice
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
-from helix_desktop.ui.kit.intents import ImportSessions, ShareSession
+from helix_desktop.ui.kit.intents import ExportUpTo, ImportSessions
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.page import TimelineState
@@ -427,9 +427,9 @@ async def _found_messages(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
-async def _shared_session(rig: WindowRig) -> AsyncIterator[QWidget]:
+async def _exported_session(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The documents of a session, to be read before they are saved."""
-    rig.window.perform(ShareSession(rig.conversation.session.log[-1].seq))
+    rig.window.perform(ExportUpTo(rig.conversation.session.log[-1].seq))
     dialog = await _wait_for_dialog("the documents")
     yield dialog
     dialog.close()
@@ -534,7 +534,7 @@ SCENES: dict[str, Scene] = {
     "found-sessions": _found_sessions,
     "search-everything": partial(_command, name="search_messages"),
     "found-messages": _found_messages,
-    "share": _shared_session,
+    "export-document": _exported_session,
     "revert-plan": partial(_dialog, question=_of(changes_samples.make_plan_dialog)),
     "rewind": partial(_dialog, question=_of(changes_samples.make_rewind_dialog)),
     "completions": _completions,

@@ -403,7 +403,7 @@ def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is
     assert not has(pane, 431, "undo")
     enabled = {action.text(): action.isEnabled() for action in card_menu(checkpoint, pane).actions()}
     assert enabled["Start new session"]
-    assert enabled["Share document…"]
+    assert enabled["Export…"]
     assert not enabled["Run again…"]
 
 

@@ -40,7 +40,7 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.kit.notices import REFUSED_COMPACTION
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.page import Timeline
-from helix_desktop.ui.window.import_export import ShareDialog
+from helix_desktop.ui.window.import_export import DocumentDialog
 from helix_desktop.words.numbers import format_token_count
 from tests.support.model_servers.chat_server import ChatServer, Reply, StreamedReply, Text, Wait, text_reply
 from tests.support.model_servers.stream_parts import TokenCounts
@@ -285,22 +285,22 @@ async def test_handovers_and_observations_are_compared_written_again_edited_and_
         handovers = rig.conversation.handovers
         await handovers.writer.commit(await handovers.writer.draft())
         (first,) = rig.conversation.session.transcript.rewrites.handovers
-        await _check_sharing(rig, first)
+        await _check_exporting(rig, first)
         await _check_running_again(rig, model, first)
         await _check_editing(rig, first)
         await _check_observations(rig, model, server)
 
 
-async def _check_sharing(rig: WindowRig, first: int) -> None:
-    """What is shared is called as its card is, and is on screen before it is saved."""
+async def _check_exporting(rig: WindowRig, first: int) -> None:
+    """What is exported is called as its card is, and is on screen before it is saved."""
     rig.perform(ExportHandover(first))
-    dialog = await rig.dialog(ShareDialog)
-    assert dialog.windowTitle() == "Share “Compacted 6 tool calls of turn 1”"
+    dialog = await rig.dialog(DocumentDialog)
+    assert dialog.windowTitle() == "Export “Compacted 6 tool calls of turn 1”"
     names = [f"Compacted-6-tool-calls-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
     assert list(dialog.texts) == names
     assert "## Technical Details" in str(dialog.texts["Compacted-6-tool-calls-of-turn-1.md"])
     dialog.reject()
-    await until(lambda: not rig.window.findChildren(ShareDialog), "the dialog gone")
+    await until(lambda: not rig.window.findChildren(DocumentDialog), "the dialog gone")
 
 
 async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) -> None:

@@ -23,9 +23,9 @@ from helix_desktop.foreign.discovery import AgentFolders
 from helix_desktop.main import main
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.intents import Export, ShareSession, Undo
+from helix_desktop.ui.kit.intents import Export, ExportUpTo, Undo
 from helix_desktop.ui.survival.page import Survival, SurvivalPage
-from helix_desktop.ui.window.import_export import ExportDialog, ShareDialog
+from helix_desktop.ui.window.import_export import DocumentDialog, ExportDialog
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.model_servers.chat_server import (
     ChatServer,
@@ -59,8 +59,13 @@ async def export_as(rig: WindowRig, subject: str, kind: str = "") -> None:
     """Answer the one dialog that asks what to export, and in which format."""
     dialog = await rig.dialog(ExportDialog)
     dialog.form.write("subject", subject)
+    assert dialog.form.controls["purpose"].isEnabled() == (subject == "session")
     assert dialog.form.controls["format"].isEnabled() == (subject in ("session", "outputs"))
-    if kind:
+    if subject == "session":
+        assert dialog.chosen == ("session", ".html"), "for others, unless the user wants it exact"
+    if kind == ".helix":
+        dialog.form.write("purpose", "exact")
+    elif kind:
         dialog.form.write("format", kind)
     press(dialog, "export")
 
@@ -129,8 +134,8 @@ def _is_said(rig: WindowRig, words: str) -> bool:
 
 async def _check_a_document(rig: WindowRig, folder: Path) -> None:
     """What is on screen of a session is what is saved; up to a message it is less."""
-    rig.perform(ShareSession(2))
-    sharing = await rig.dialog(ShareDialog)
+    rig.perform(ExportUpTo(2))
+    sharing = await rig.dialog(DocumentDialog)
     beginning = sharing.document.text
     assert beginning.startswith("# What is in this folder?\n")
     sharing.reject()
@@ -139,8 +144,8 @@ async def _check_a_document(rig: WindowRig, folder: Path) -> None:
     trigger(menu, "export")
     menu.deleteLater()
     await export_as(rig, "session", ".html")
-    await until(lambda: len(rig.window.findChildren(ShareDialog)) == 1, "the document of all")
-    sharing = await rig.dialog(ShareDialog)
+    await until(lambda: len(rig.window.findChildren(DocumentDialog)) == 1, "the document of all")
+    sharing = await rig.dialog(DocumentDialog)
     assert len(sharing.document.text) > len(beginning)
     assert len(sharing.list.items()) == 1, "the format isn't asked again"
     shown = sharing.document.text

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
-from helix_desktop.domain.private_details import PrivateDetails
+from helix_desktop.domain.private_details import REMOVED, PrivateDetails
 from helix_desktop.domain.store import Commit
 from helix_desktop.services.sharing import SharedText, SharingService
 from helix_desktop.store.memory import MemoryStore
@@ -73,6 +73,19 @@ async def test_no_secret_is_in_it(suffix: str) -> None:
         assert secret not in document.text
     assert document.removed >= 3
     assert "rest" in document.text
+    assert document.removed_lines
+    assert all(REMOVED in line for line in document.removed_lines)
+    for secret in (KEY, "ann@example.org", "quietly-kept-word"):
+        assert secret not in "\n".join(document.removed_lines)
+
+
+async def test_of_a_long_line_with_a_secret_the_stretch_around_it_is_listed() -> None:
+    words = "word " * 100
+    document = await shared(".md", UserSpoke(f"{words}{KEY} {words}", 1))
+    assert document.removed_lines
+    assert all(len(line) < 200 for line in document.removed_lines)
+    titled = await shared(".md", UserSpoke("nothing to hide", 1))
+    assert (titled.removed, titled.removed_lines) == (1, (f"# About {REMOVED}",))
 
 
 @pytest.mark.parametrize("suffix", [".md", ".html", ".jsonl"])

@@ -46,13 +46,13 @@ from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import (
     BranchSession,
     ChooseForm,
+    ExportUpTo,
     Intent,
     OpenCacheEntry,
     OpenSession,
     Pin,
     Recall,
     RewindTo,
-    ShareSession,
     perform,
 )
 from helix_desktop.ui.rows.list_view import ListMouse
@@ -362,7 +362,7 @@ def branch_groups(rows: Sequence[Row], row: Row) -> list[list[MenuEntry]]:
             if seq:
                 branches = [
                     MenuEntry("branch", BranchSession(seq), tr("Branch from here"), "split"),
-                    MenuEntry("share", ShareSession(seq), tr("Share up to here…"), "external-link"),
+                    MenuEntry("export", ExportUpTo(seq), tr("Export up to here…"), "download"),
                 ]
             retry = RetryAnswer(row.key.seq)
             branches.append(MenuEntry("retry", retry, tr("Retry this turn"), "rotate-ccw"))
