@@ -234,7 +234,7 @@ def join_result(lines: Iterable[str]) -> str:
 
 
 def _result_pattern(lines: Collection[str], mark: str) -> re.Pattern[str] | None:
-    """Return the pattern of what `join_result` makes of some of these lines; older versions wrote slashes.
+    """Return the pattern of what `join_result` makes of some of these lines.
 
     The longer ones of them are marks by then.
     """
@@ -243,5 +243,5 @@ def _result_pattern(lines: Collection[str], mark: str) -> re.Pattern[str] | None
         return None
     line = "|".join(map(re.escape, (mark, *ordered)))
     return re.compile(
-        rf"(→ |\be\d+: )(“?(?:{line})(?:(?: [|/] |(?<=:) )(?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE
+        rf"(→ |\be\d+: )(“?(?:{line})(?:(?: \| |(?<=:) )(?:{line}))*”?)(?=[,;]|\s*$)", re.MULTILINE
     )

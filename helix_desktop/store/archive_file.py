@@ -36,10 +36,11 @@ from helix_desktop.domain.choices import ARCHIVE_SUFFIX
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
 from helix_desktop.domain.events.conversation import Attachment
-from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in, format_problem
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.store import BranchPoint, Content, EntryRecord, PartialOutput, SessionSummary
 from helix_desktop.domain.store_reports import ArchiveInfo, ArchiveTotals
+from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,
@@ -48,7 +49,7 @@ from helix_desktop.domain.translatable_text import (
     system_reason,
 )
 from helix_desktop.store.contents import new_record
-from helix_desktop.store.kinds import MAX_VALUE_BYTES, MAX_ZSTD_RATIO, session_bytes
+from helix_desktop.store.kinds import MAX_VALUE_BYTES, MAX_ZSTD_RATIO, EventTime, session_bytes
 from helix_desktop.system.files import non_folder_in
 
 text = TextContext("Store")
@@ -283,6 +284,7 @@ _RECORD_NOTE = msgspec.defstruct(
     ],
     frozen=True,
 )
+_OTHER_FORMAT = text("Nothing was changed. Import it with the newest version, or with the one that wrote it.")
 _EVENT_DECODER = msgspec.json.Decoder(RecordedEvent)
 T = TypeVar("T")
 
@@ -497,7 +499,19 @@ def _read_note(tar: TarStreamReader, name: str, note_type: type[T]) -> T:
 
 
 def _decode_events(data: bytes) -> list[RecordedEvent]:
-    return [_EVENT_DECODER.decode(line) for line in data.splitlines()]
+    """Return the events in some lines. Raise as `ArchivedLog.add` does, with the day of an event."""
+    events = list[RecordedEvent]()
+    for line in data.splitlines():
+        try:
+            recorded = _EVENT_DECODER.decode(line)
+        except msgspec.ValidationError as error:
+            time = msgspec.json.decode(line, type=EventTime)
+            raise msgspec.ValidationError(f"event {time.seq} of {utc_day(time.at)}: {error}") from error
+        problem = format_problem(recorded.event)
+        if problem:
+            raise msgspec.ValidationError(f"event {recorded.seq} of {utc_day(recorded.at)}: {problem}")
+        events.append(recorded)
+    return events
 
 
 def _decode(decode: Callable[[bytes], T], data: bytes, name: str) -> T:
@@ -507,7 +521,7 @@ def _decode(decode: Callable[[bytes], T], data: bytes, name: str) -> T:
         is_complete = isinstance(error, msgspec.ValidationError)  # it says what is not known here
         raise invalid_archive(
             text("Its part {name} can't be read ({detail}).", name=name, detail=str(error)),
-            text("Nothing was changed. A newer version of Helix Desktop may read it.") if is_complete else "",
+            _OTHER_FORMAT if is_complete else "",
         ) from error
 
 

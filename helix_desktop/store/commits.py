@@ -26,7 +26,15 @@ from helix_desktop.domain.store import (
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.contents import ContentStore
-from helix_desktop.store.kinds import MAX_VALUE_BYTES, ROWS, RowDamaged, RowDatabase, RowSource, RowView
+from helix_desktop.store.kinds import (
+    MAX_VALUE_BYTES,
+    ROWS,
+    RowDamaged,
+    RowDatabase,
+    RowSource,
+    RowUnknown,
+    RowView,
+)
 from helix_desktop.store.threads import WriteBatch
 from helix_desktop.system.clock import ClockMs
 
@@ -160,11 +168,21 @@ def shared_end(batch: WriteBatch, database: RowDatabase, session_id: str) -> int
 
 
 def read_events(view: RowView, session_id: str) -> list[RecordedEvent]:
-    """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing."""
+    """Return a session's full log, with its parent's part. Raise RowDamaged, also if rows are missing.
+
+    Of an event in another format, RowUnknown says the session's title and the event's day.
+    """
     *shared, own = log_parts(view, session_id)
     spans = [kinds.events_between(part.session_id, part.after, part.upto) for part in shared]
     spans.append(kinds.rows_of(session_id, b"e"))
-    events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
+    try:
+        events = [recorded for span in spans for _, recorded in ROWS.event.scan(view, span)]
+    except RowUnknown as error:
+        summary = ROWS.summary.get(view, session_id)
+        name = session_id
+        if summary is not None:
+            name = summary.title
+        raise RowUnknown(f"session “{name}”, {error}") from error
     last = own.upto
     # A log that ends early, or has a gap, must never pass for the whole conversation.
     if [recorded.seq for recorded in events] != list(range(1, last + 1)):

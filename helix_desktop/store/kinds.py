@@ -31,7 +31,7 @@ import msgspec
 import zstandard
 
 from helix_desktop.domain.digest import HEX_DIGITS, is_digest, is_digest_prefix
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent, format_problem
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
 from helix_desktop.domain.store import (
     NO_TOTALS,
@@ -41,7 +41,7 @@ from helix_desktop.domain.store import (
     SessionSummary,
     StoreTotals,
 )
-from helix_desktop.domain.text_format import format_bytes
+from helix_desktop.domain.text_format import format_bytes, utc_day
 from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.store import store_errors
 
@@ -182,7 +182,7 @@ def handover_key(session_id: str, seq: int) -> bytes:
 def checkpoint_key(session_id: str, seq: int) -> bytes:
     """Return the key of the mark that an event is a checkpoint.
 
-    It has a kind of its own: releases before checkpoints take no event but a handover under `handover`.
+    It has a kind of its own, as no event but a handover is found under `handover_key`.
     """
     return b"k" + session_bytes(session_id) + b"\0" + _NUMBER.pack(seq)
 
@@ -268,6 +268,32 @@ class RowType(Generic[T]):
             return self._json.decode(payload) if is_json else self._msgpack.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise RowUnknown(f"the row's content is not understood ({error})") from error
+
+
+class EventTime(msgspec.Struct, frozen=True):
+    """When an event was recorded, whatever its format is; `at` is milliseconds since 1970."""
+
+    seq: int
+    at: int
+
+
+class EventType(RowType[RecordedEvent]):
+    """Events of the one format that this version reads; of another one it says the event and its day."""
+
+    def __init__(self) -> None:
+        super().__init__(RecordedEvent)
+        self._time = RowType(EventTime)
+
+    def read(self, payload: bytes, is_json: bool) -> RecordedEvent:
+        try:
+            recorded = super().read(payload, is_json)
+        except RowUnknown as error:
+            time = self._time.read(payload, is_json)
+            raise RowUnknown(f"event {time.seq} of {utc_day(time.at)}: {error}") from error
+        problem = format_problem(recorded.event)
+        if problem:
+            raise RowUnknown(f"event {recorded.seq} of {utc_day(recorded.at)} is not understood ({problem})")
+        return recorded
 
 
 class ValueRow(bytes):
@@ -474,9 +500,9 @@ class PendingDeletion(msgspec.Struct, array_like=True, frozen=True):
 class RowKind(Generic[P, T]):
     """One kind of row: `key` makes its key of what names it. Reading raises RowDamaged."""
 
-    def __init__(self, key: Callable[P, bytes], value_type: type[T]) -> None:
+    def __init__(self, key: Callable[P, bytes], value_type: type[T] | RowType[T]) -> None:
         self.key = key
-        self._type = RowType(value_type)
+        self._type = value_type if isinstance(value_type, RowType) else RowType(value_type)
 
     def get(self, source: RowSource, *args: P.args, **kwargs: P.kwargs) -> T | None:
         key = self.key(*args, **kwargs)
@@ -565,7 +591,7 @@ class Rows:
     pending_deletion = RowKind(lambda: PENDING_DELETION_KEY, PendingDeletion)
     record = _RecordKind(record_key, EntryRecord)
     tombstone = RowKind(tombstone_key, Tombstone)
-    event = RowKind(event_key, RecordedEvent)
+    event = RowKind(event_key, EventType())
     last_seq = RowKind(last_event_key, int)
     summary = RowKind(summary_key, SessionSummary)
     branch = RowKind(branch_key, BranchPoint)

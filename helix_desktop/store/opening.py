@@ -217,7 +217,7 @@ def another_version(error: RowUnknown) -> StoreUnreadable:
     return StoreUnreadable(
         text("Part of the workspace data was written by another version of Helix Desktop."),
         verbatim(f"{str(error)[:1].upper()}{str(error)[1:]}."),
-        text("Nothing was changed. Open it with the newest version."),
+        text("Nothing was changed. Open it with the newest version, or with the one that wrote it."),
     )
 
 
@@ -438,7 +438,7 @@ def _check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> N
                 actual=actual_format.schema,
                 expected=expected_format.schema,
             ),
-            text("Nothing was changed. Open it with the newest version."),
+            text("Nothing was changed. Open it with the newest version, or with the one that wrote it."),
         )
     if actual_format.workspace_id != expected_format.workspace_id:
         raise store_errors.other_workspace(actual_format.workspace_id, expected_format.workspace_id)

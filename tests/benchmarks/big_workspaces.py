@@ -21,7 +21,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.session import SessionStarted
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import SUMMARY_TEXT_VERSION, Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store import Commit, Content, SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -114,8 +114,10 @@ class _SessionWriter:
         digest = digest_of(index)
         bullets = tuple(Bullet(self._prose(20), (self._seq,)) for _ in range(6))
         sections = (Section("Completed Work", bullets),)
+        threshold = HandoverTrigger.THRESHOLD
         made = HandoverMade(
-            self._seq, 0, sections, "ledger", digest, 1, 9, 100_000, 500, 3, "m", HandoverTrigger.THRESHOLD
+            *(self._seq, 0, sections, "ledger", digest, 1, 9, 100_000, 500, 3, "m", threshold),
+            text_version=SUMMARY_TEXT_VERSION,
         )
         self._contents.append(Content(digest, index, kind="index"))
         self._add(made)

@@ -31,7 +31,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, HandoverTrigger, SweepMade, SweepReason
 from helix_desktop.domain.events.session import SessionBranched
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import SUMMARY_TEXT_VERSION, Bullet, HandoverMade, Section
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction import RedactionRequest
 from helix_desktop.domain.store import Commit, Content, PartialOutput
@@ -323,11 +323,14 @@ def repeating_events(log: list[RecordedEvent], index: str) -> list[RecordedEvent
     brief = render_condensed_note(items, digest, 4, 500, 500, PROFILES["balanced"])
     bullet = Bullet(f"The file says: account of Ada Lovelace opened; it is {LONG[:60]}… and northern.", (2,))
     sections, ledger = (Section("Technical Details", (bullet,)),), build_ledger(items).text(500)
-    by_user = HandoverTrigger.MANUAL
+    handover = HandoverMade(
+        *(5, 0, sections, ledger, digest, 4, 9, 9, 9, 9, "m", HandoverTrigger.MANUAL),
+        text_version=SUMMARY_TEXT_VERSION,
+    )
     return [
         recorded_at(6, FoldMade(0, 5, f"{note}\n{NAMES}", 9, digest, 4, 2, 3)),
         recorded_at(7, FoldMade(0, 5, brief, 9, digest, 4, 2, 3, "condense")),
-        recorded_at(8, HandoverMade(5, 0, sections, ledger, digest, 4, 9, 9, 9, 9, "m", by_user)),
+        recorded_at(8, handover),
         output(9, REPEATED, REPEATED.decode(), name="recall_cached_content"),
         recorded_at(10, SweepMade((4,), 3, SweepReason.BATCH, anchors=NAMES)),
     ]

@@ -38,6 +38,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.summary import (
+    SUMMARY_TEXT_VERSION,
     Observation,
     ObservationsFailed,
     ObservationsMade,
@@ -95,7 +96,7 @@ def observe(simulator: SessionSimulator, seq_range: SeqRange, replaces: tuple[in
         ObservationsMade(
             after, upto, facts, quoted, ledger, simulator.store_content(text), entries,
             60, 400, len(items), "test/small",
-            bool(replaces), replaces,
+            bool(replaces), replaces, text_version=SUMMARY_TEXT_VERSION,
         )
     )  # fmt: skip
     return simulator.transcript.last_seq

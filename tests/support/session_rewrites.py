@@ -27,6 +27,7 @@ from helix_desktop.domain.events.rewrite import (
     Unpinned,
 )
 from helix_desktop.domain.events.summary import (
+    SUMMARY_TEXT_VERSION,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -90,6 +91,7 @@ def build_observations(simulator: SessionSimulator, event_range: EventRange) -> 
     ]
     event = ObservationsMade(
         after=event_range.after, upto=event_range.upto, observations=tuple(observations),
+        text_version=SUMMARY_TEXT_VERSION,
         quoted=observation.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
         ledger=build_ledger(items).text(simulator.policy.ledger_tokens),
         index=simulator.store_content(text), index_entries=entries, tokens=0, before=event_range.tokens,
@@ -124,7 +126,9 @@ def write_checkpoint(simulator: SessionSimulator, text: str = "It is half done")
     sections = tuple(Section(title, (Bullet(text, (upto,)),)) for title in TITLES)
     trigger, newest = HandoverTrigger.THRESHOLD, newest_checkpoint(simulator.transcript)
     handover = HandoverMade(
-        upto, 0, sections, "", "", 0, 90, 400, 0, 4, "m", trigger, checkpoint=newest[0] if newest else 0
+        *(upto, 0, sections, "", "", 0, 90, 400, 0, 4, "m", trigger),
+        checkpoint=newest[0] if newest else 0,
+        text_version=SUMMARY_TEXT_VERSION,
     )
     prepared = HandoverPrepared(handover, 40_000, 880)
     simulator.record(HandoverDiscarded(900, 0.01, unpriced=0, prepared=prepared))

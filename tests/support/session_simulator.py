@@ -54,7 +54,7 @@ from helix_desktop.domain.events.conversation import (
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import Form, HandoverTrigger, Redone, SweepMade, SweepReason, Undone
 from helix_desktop.domain.events.session import SessionBranched, SessionStarted
-from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.events.summary import SUMMARY_TEXT_VERSION, HandoverMade
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage
 from helix_desktop.domain.store import Content
@@ -407,6 +407,7 @@ class SessionSimulator:
         summary = "\n".join([*map(section_text, sections), ledger])
         budget = user_text_budget(self.policy.user_text_tokens, self.frame.info.window)
         event = HandoverMade(
+            text_version=SUMMARY_TEXT_VERSION,
             upto=cut.upto, kept=cut.kept_seq, sections=sections, ledger=ledger,
             index=self.store_content(text), index_entries=entries, tokens=0, before=self.window().estimate,
             after=0, messages=covered_counts(self.transcript, cut.upto, cut.kept_seq).messages,

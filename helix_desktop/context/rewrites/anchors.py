@@ -33,8 +33,6 @@ from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 
 FOLD_TITLE = "[Where to recall these names from]"
 SWEEP_TITLE = "[Where to recall names of these outputs]"
-_FOLD_TITLES = (FOLD_TITLE, "[Paths and names in older steps]", "[Names last seen in earlier entries]")
-"""With those in notes of older logs."""
 FOLD_SHARE = 0.25  # of the policy's tokens, for each note until it is condensed with others
 NAMED_GAIN = 5_500  # tokens that a note frees; one that frees more names more in proportion
 SWEEP_SHARE = 0.3  # of the policy's tokens, for each sweep until its outputs are folded
@@ -183,8 +181,7 @@ class IdentifierIndex:
         names = self._by_text.get(note)
         if names is None:
             if fold.how == "fold":
-                title = next(filter(note.__contains__, _FOLD_TITLES), "")
-                in_line = names_in_line(note.rpartition(title)[2]) if title else ()
+                in_line = names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
                 parts = map(self._names_in_note, transcript.messages.between(fold.after, fold.upto))
             else:  # most of its lines stood in the condensed note before it
                 in_line, parts = (), map(self._read, note.split("\n"))

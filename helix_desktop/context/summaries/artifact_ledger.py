@@ -111,10 +111,7 @@ LEGEND = (
     "r read, l listed, s searched, w written, e edited, $ run, ! failed; "
     "the hex words are digest prefixes to recall"
 )
-_RANGE_LEGENDS = {  # by the version of a summary's text from which on it is; older ones have none
-    3: "(edited since) tells of the same range only",
-    4: "edits after the covered events are not marked",
-}
+LATER_EDITS_LEGEND = "edits after the covered events are not marked"
 _SKILL_LEGEND = "skill: it was used, recall it before you go on with its task"
 COMMAND_CHARS = 80  # characters of a command that are shown
 _DIGEST_DIGITS = 12  # hex digits of a digest in the ledger: recall accepts any unambiguous prefix from 8 on
@@ -123,10 +120,9 @@ _RESULT_CHARS = 120
 LedgerFileState = Literal["", "generated", "deleted"]
 
 
-def legend_of(ledger: str, text_version: int = 0) -> str:
-    """Return what the signs in its lines mean; with the version of a summary's text which edits they mark."""
+def legend_of(ledger: str, edits: str = "") -> str:
+    """Return what the signs in its lines mean; `edits` says which edits they mark."""
     has_skill = any(line.startswith("skill ") for line in ledger.splitlines())
-    edits = _RANGE_LEGENDS.get(min(text_version, max(_RANGE_LEGENDS)), "")
     parts = (LEGEND, edits, _SKILL_LEGEND if has_skill else "")
     return "; ".join(filter(None, parts))
 

@@ -44,16 +44,15 @@ from helix_desktop.domain.typed_text import typed_text
 
 OPENING = "The user asked"
 _OPEN_REQUEST, _ANSWERED_REQUEST = "Open request", "Answered request"
-_FORMER_LABELS = ("Last request, not answered yet", "Last request, answered", "Last request covered here")
-_REQUEST_LABELS = (OPENING, _OPEN_REQUEST, _ANSWERED_REQUEST, *_FORMER_LABELS)
-"""How a sentence begins that quotes a request; the last ones in handovers of older versions."""
-_NEWEST_REQUEST = tuple(f"{label}: " for label in (*_REQUEST_LABELS[1:], "Newest request"))
-"""The same of a request that was the newest, of models' handovers of older versions, too."""
+_REQUEST_LABELS = (OPENING, _OPEN_REQUEST, _ANSWERED_REQUEST)
+"""How a sentence begins that quotes a request."""
+_NEWEST_REQUEST = (f"{_OPEN_REQUEST}: ", f"{_ANSWERED_REQUEST}: ")
+"""The same of a request that was the newest."""
 CHANGED, RAN, DONE = "Changed", "Ran", "Done"
 """How a sentence begins that says what a call did, or what the agent's list did."""
 _EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
-_CALL_WORDS = frozenset(f"{CHANGED} Committed Opened {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
-"""What a sentence about a call says besides names and results; one of them in handovers of older versions."""
+_CALL_WORDS = frozenset(f"{CHANGED} Committed {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
+"""What a sentence about a call says besides names and results."""
 _REVERTED = ": the user reverted "
 _PER_SECTION = 14  # bullets
 _FINDINGS = 6  # newest ones of the turn that runs

@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.context.log.message_log import FRAMING_TOKENS, user_decision
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.context.summaries.artifact_ledger import legend_of
+from helix_desktop.context.summaries.artifact_ledger import LATER_EDITS_LEGEND, legend_of
 from helix_desktop.context.summaries.covered_facts import missing_facts_text
 from helix_desktop.context.summaries.sections import TITLES, can_be_settled
 from helix_desktop.domain.digest import bare_marker
@@ -171,7 +171,6 @@ _CHARS_PER_TOKEN = 3  # of what the user said in an answer to a call, a low esti
 _SHORT_TOKENS = 30  # of a message that may be repeated: "go on" means something else each time
 _QUOTES = "## Said in the Earlier Session, verbatim"
 _AS_OF = " (as of "  # behind the title of a section whose points may be settled later
-_AS_OF_VERSION = 5  # of a summary's text
 _HEADING = re.compile(r"^\s*#{1,6}\s*(?:\d+[.)]\s*)?(.+?)\s*:?\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _SOURCES = re.compile(r"\s*\[(e\d{1,12}(?:\s*[,;]\s*e\d{1,12})*)\]\s*\.?$")
@@ -204,31 +203,41 @@ def handover_parts(
     another session; `quotes` are words of that. Facts that neither sections nor ledger name follow the
     ledger.
     """
-    has_entries = handover.text_version > 1 and not handover.origin
-    note = [TITLE, _NOTE.format(handles="hash or entry number" if has_entries else "hash")]
+    handles = "hash or entry number"
+    if handover.origin:
+        handles = "hash"
+    note = [TITLE, _NOTE.format(handles=handles)]
     if handover.origin:
         title = json.dumps(ellipsize_title(handover.origin_title))
         note.append(f"It is of the earlier session {title} of this workspace.")
     is_marking = not (handover.edited or handover.origin)
-    as_of = ""
-    if handover.text_version >= _AS_OF_VERSION:
-        as_of = "that session" if handover.origin else f"e{newest_known(handover)}"
+    is_without_model = bool(handover.origin) and not handover.text_version
+    as_of = f"e{newest_known(handover)}"
+    if handover.origin:
+        as_of = "that session"
+    edits_legend = LATER_EDITS_LEGEND
+    if is_without_model:
+        as_of = ""
+        edits_legend = ""
     sections = [section_text(section, is_marking, as_of) for section in handover.sections]
     index: list[tuple[HandoverPartKind, list[str]]] = []
     if handover.index:
         handle = bare_marker(handover.index, handover.handle_digits)
         covered = f"{handle} {pluralize(handover.index_entries, 'output')} covered here"
-        if handover.text_version and not handover.origin:
+        if not handover.origin:
             covered += f", e1-e{handover.upto}"
         index = [("index", ["## Index", covered])]
     parts: list[tuple[HandoverPartKind, list[str]]] = [("note", note)]
-    parts += [*(index if handover.text_version else ()), ("sections", sections)]
+    if not is_without_model:
+        parts += index
+    parts.append(("sections", sections))
     if handover.ledger:
-        legend = legend_of(handover.ledger, handover.text_version)
+        legend = legend_of(handover.ledger, edits_legend)
         parts.append(("ledger", [f"## Artifact Ledger ({legend})", handover.ledger]))
     if missing := missing_facts_text(handover.coverage):
         parts.append(("missing", ["## What the Sections Above Leave Out", missing]))
-    parts += () if handover.text_version else index
+    if is_without_model:
+        parts += index
     if quotes:
         parts.append(("quotes", [_QUOTES, "\n".join(f"{quote.by}: {quote.text}" for quote in quotes)]))
     if user_texts:

@@ -44,7 +44,7 @@ class Attachment(msgspec.Struct, frozen=True):
     window names it only, as an earlier message holds the same text whole; `full_tokens` counts that then.
     With `words` it holds the lines in which these stand. `path` is a file of the workspace, as it was in
     `version`; empty for what comes from elsewhere. `pages` are those of a PDF that were read. `stored` is
-    when a cached content was stored first, in milliseconds since 1970; 0 in older logs. `changed_by` is
+    when a cached content was stored first, in milliseconds since 1970; 0: not known. `changed_by` is
     the event that changed its file since; 0: none was known.
     """
 
@@ -145,12 +145,12 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
 
     `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
     in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
-    context window then, in tokens; 0 in logs from before it was recorded. `layers` is no longer
+    context window then, in tokens; 0: not known. `layers` is no longer
     recorded. `cache_lifetime_s` is how long the provider was asked to store what the request began with; 0:
     as it usually does.
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
-    window was rewritten while the model answered; 0: it was not, or in logs from before it was recorded.
+    window was rewritten while the model answered; 0: it was not.
     `ratio` is the model's tokens per token of ours where its usage was not reported. `unpriced` are the
     tokens whose price is not known; None: all of them if there is no `cost`. `agent` is the other agent in
     whose session it was made: what it took is not counted here. `managed_window` is as many tokens of
@@ -225,11 +225,10 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images`
     accompany the shown form and count in `tokens`; the text of the shown form says what they are.
     `intake_cost` is what models took for the form, in US dollars, `intake_estimated` some of it by our
-    count, `intake_unpriced` the tokens that it leaves out as their price is not known; `intake_extended_s`
-    are the seconds it could take in older logs, where a model that answers slowly got more than the policy's.
+    count, `intake_unpriced` the tokens that it leaves out as their price is not known.
     `intake_slow_model` is the label of a model that was not asked, because it had missed the deadline.
-    `full_tokens` counts the whole output where another form is shown; 0 where it is whole, or in a log of
-    an older version. `about` says in a few words what the output holds, for its marker; the marker names
+    `full_tokens` counts the whole output where another form is shown; 0 where it is whole.
+    `about` says in a few words what the output holds, for its marker; the marker names
     its digest by the first `handle_digits` of its hex digits.
     `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
     read or wrote, as they were then. `excerpt` is what the user sees in place of the output, `reply` the
@@ -269,7 +268,6 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     handle_digits: int = 64
     identifiers: tuple[str, ...] = ()
     files: tuple[FileVersion, ...] = ()
-    intake_extended_s: int = 0
     excerpt: Excerpt | None = None
     reply: QuestionReply | None = None
     intake_estimated: bool = False
@@ -307,9 +305,9 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     `details` are the words of another program, such as a model's server. `remedies` name what the app can
     do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
     of the messages `images`, or that the app was closed in order. `interruption` says why the end was
-    recorded later: the app ended during the turn, or the turn could not be saved; empty in older logs.
+    recorded later: the app ended during the turn, or the turn could not be saved.
     `spent` are the tokens, by our count, of its requests without a recorded answer, `cost` is in US dollars,
-    `unpriced` the tokens that it leaves out as their price is not known; None in older logs.
+    `unpriced` the tokens that it leaves out as their price is not known.
     """
 
     how: TurnOutcome

@@ -51,6 +51,7 @@ from helix_desktop.domain.events.session import (
     WindowLearned,
 )
 from helix_desktop.domain.events.summary import (
+    SUMMARY_TEXT_VERSION,
     HandoverDiscarded,
     HandoverFailed,
     HandoverMade,
@@ -117,6 +118,26 @@ class RecordedEvent(msgspec.Struct, frozen=True, gc=False):
     seq: int
     at: int
     event: Event
+
+
+def format_problem(event: Event) -> str:
+    """Return why an event that decodes is of another format, in English; empty if it is of this one."""
+    match event:
+        case HandoverMade(origin="", text_version=version) | ObservationsMade(text_version=version):
+            return _version_problem(version)
+        case HandoverMade(text_version=version) if version:
+            return _version_problem(version)
+        case HandoverDiscarded(prepared=prepared) if prepared is not None:
+            return format_problem(prepared.handover)
+        case HandoverDiscarded(draft=draft) if draft is not None:
+            return format_problem(draft.handover)
+    return ""
+
+
+def _version_problem(version: int) -> str:
+    if version == SUMMARY_TEXT_VERSION:
+        return ""
+    return f"its summary has text version {version}, not {SUMMARY_TEXT_VERSION}"
 
 
 def digests_in(event: Event) -> tuple[str, ...]:

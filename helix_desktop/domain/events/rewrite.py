@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal
 
 import msgspec
 
 from helix_desktop.domain.events.session import EventBase
 
-_OLD_TEXTS = {
-    "85 %": "threshold",
-    "level": "threshold",
-    "by hand": "manual",
-    "no room": "overflow",
-    "at once": "immediate",
-}
-"""What older logs hold: the texts of the screen, "85 %" whatever the policy's threshold was."""
 
-
-class RewriteKind(StrEnum):
-    """A kind that is stored by its value; the text that older logs hold for it is read as the kind."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Self | None:
-        current = _OLD_TEXTS.get(value) if isinstance(value, str) else None
-        return next((kind for kind in cls if kind.value == current), None)
-
-
-class HandoverTrigger(RewriteKind):
+class HandoverTrigger(StrEnum):
     """What started a handover: the policy's threshold, the user, a request that did not fit.
 
     CONTINUED: the session began with it; it is of another session.
@@ -54,7 +36,7 @@ class HandoverTrigger(RewriteKind):
         return bool(self.policy_field)
 
 
-class PlacementReason(RewriteKind):
+class PlacementReason(StrEnum):
     """Why prepared observations were put in place when they were.
 
     IMMEDIATE: the policy has them wait for nothing. THRESHOLD: the context had filled to the policy's share.
@@ -69,7 +51,7 @@ class PlacementReason(RewriteKind):
     MANUAL = "manual"
 
 
-class SweepReason(RewriteKind):
+class SweepReason(StrEnum):
     """Why a sweep was made: enough was ready, or the provider's cache cold, or with another rewrite.
 
     REFUSED: the model's server refused the images.
@@ -85,7 +67,7 @@ class SweepReason(RewriteKind):
     REFUSED = "refused"
 
 
-class SummaryProblem(RewriteKind):
+class SummaryProblem(StrEnum):
     """Why a model's summary was not put in place: too short for what it read, or about none of it."""
 
     SHORT = "short"
@@ -125,7 +107,7 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index. The text of a note
     ends with a line of the identifiers that left the window. `averted_handover_at` is as of a sweep.
     `fallback` says why no model wrote a summary of what "truncate" leaves out; empty if none was to write
-    one (`no_model_asked`), or in a log of before this was recorded.
+    one (`no_model_asked`).
     """
 
     after: int

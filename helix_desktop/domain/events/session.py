@@ -25,9 +25,8 @@ ModelRole = Literal["main", "fast", "long"]
 
 
 class SessionStarted(EventBase, frozen=True, tag="session-started"):
-    """A conversation began; a subagent's names its parent session.
+    """A conversation began; a subagent's names its parent session, and the call there that asked for it.
 
-    The call there that asked for it, `parent_call`, stands in older logs only: the parent's log has it now.
     A subagent goes on under what it began with: `model` says which of the workspace's models answers it,
     `policy` holds the fields of its own one, if it has one.
     """
@@ -64,7 +63,7 @@ class SessionBranched(EventBase, frozen=True, tag="session-branched"):
 
 
 TitleSource = Literal["", "message", "model"]
-"""What gave a session its title: the user (also in older logs, whatever did), its first message, a model."""
+"""What gave a session its title: the user, its first message, a model."""
 
 
 class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
@@ -189,8 +188,8 @@ the workspace), no text, an error, or too many instructions already."""
 class StandingText(msgspec.Struct, frozen=True):
     """A text that stands in every request of a session, as it is sent, and its tokens.
 
-    `path` names its file, relative to the workspace; `sha256` is of its first 32 KB and a byte (of what was
-    sent and a byte, if an older release wrote it), `size` is the whole file's.
+    `path` names its file, relative to the workspace; `sha256` is of its first 32 KB and a byte,
+    `size` is the whole file's.
     """
 
     kind: StandingKind
@@ -253,8 +252,8 @@ class ChangesRecorded(EventBase, frozen=True, tag="changes-recorded"):
     the titles of calls that ran at the same time. A revert names the captures that it takes back, and how
     much that is. The counts are of paths, without those that others imply (see `implied_changes.py`),
     `added_lines` and `removed_lines` of the texts that were compared. `first_path` is one of the paths,
-    `paths` the first MAX_PATHS of them (older events have none). `uncovered` counts the paths whose change
-    cannot be taken back, `binary` the files among the compared ones that have no lines (older events: 0).
+    `paths` the first MAX_PATHS of them. `uncovered` counts the paths whose change
+    cannot be taken back, `binary` the files among the compared ones that have no lines.
     """
 
     capture: str

@@ -68,7 +68,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     before this one that was not used. The index is named by the first `handle_digits` of its hex digits.
     While these stand in the window, the observations in `over` do not. The user's messages take at most
     `quote_tokens` (0: all are whole), the oldest may be cut. `text_version` is as of handovers. The first
-    model was sent `read` tokens by our count (0: not recorded, as in older logs).
+    model was sent `read` tokens by our count (0: none was asked).
     """
 
     after: int
@@ -138,7 +138,7 @@ class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
 
 
 SUMMARY_TEXT_VERSION = 5
-"""Of the words that Helix puts around a new summary; what was recorded keeps its own."""
+"""Of the words that Helix puts around a summary. A log with a summary of another version is not read."""
 
 
 class Quote(msgspec.Struct, frozen=True):
@@ -166,12 +166,11 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
     With `revises`, the user changed the sections of that handover, and no model was asked. With `replaces`,
     it was written again: while it is active, those handovers are not, whatever they cover. `mode_note` is the
     newest note on the permission mode that it covers: it stays in force. `checkpoint` is the event of the
-    checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was. With
-    `text_version` 0 the index stands below the ledger without its range, as in older logs, from 1 on first;
-    from 2 on the note says that entry numbers can be recalled, from 3 on which edits the ledger marks, from 4
-    on in plain words, from 5 on headings as of when their points were open. Its calls `read` so many tokens
-    by our count (0: not recorded, as in older logs, or beside a checkpoint). With `prepaid`, what they took
-    is counted by the event that holds its draft.
+    checkpoint that it was made from (0: none): brought up to date, or, without a call, as it was.
+    `text_version` is SUMMARY_TEXT_VERSION, or 0 where a session continues one that no model had summarized:
+    then the index stands below the ledger, and headings and ledger say nothing of what happened since. Its
+    calls `read` so many tokens by our count (0: none, or beside a checkpoint). With `prepaid`, what they
+    took is counted by the event that holds its draft.
     """
 
     upto: int
@@ -221,7 +220,7 @@ class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
 
     Where a model's summary was not used, `problem` says why and `refused` is its text. The last request had
     `read` tokens by our count, and its messages end with event `upto`. `upto` is 0 where no text came back:
-    then these messages do not count as read. Both are 0 in older logs.
+    then these messages do not count as read.
     """
 
     what: str
@@ -257,8 +256,8 @@ class HandoverPrepared(msgspec.Struct, frozen=True, omit_defaults=True):
 class SavedHandoverDraft(msgspec.Struct, frozen=True, omit_defaults=True):
     """A draft of a handover that is not used yet; `text` is its sections as the user left them.
 
-    `handover` is what it would become, `prepaid` by the event that holds it (in older logs it says no cost);
-    it has no index until it is used.
+    `handover` is what it would become, `prepaid` by the event that holds it; it has no index until it
+    is used.
     It can be used while `context`, the digest of what it covers, is the same. With `rerun` it takes the place
     of that handover; one that `is_whole` is for a new session. `doubt` says why it may say too little,
     `sweep_savings` how many tokens less are in context for what is cached along with it.
@@ -296,9 +295,7 @@ class HandoverDiscarded(EventBase, frozen=True, tag="handover-discarded"):
     They wrote the checkpoint `prepared`, the `draft` of a handover, or came to nothing: a checkpoint or a
     title `failed`, a handover, observations or a side question were canceled, a connection broke in an
     answer. `estimated`: some by our count, as a call was cut off before its report. `unpriced`: the tokens
-    whose price is not known; None in older logs. Checkpoints, drafts and failures are stored under this kind
-    because releases before them skip them so, and count what they spent; a kind that they do not know is
-    damage to them.
+    whose price is not known.
     """
 
     spent: int = 0

@@ -260,8 +260,8 @@ def _facts_text(facts: Iterable[Observation]) -> str:
 SUMMARY_OPENING = "[Conversation History Summary]"
 _REFERENCE = (
     SUMMARY_OPENING,
-    *("[Summary of older messages]", "[Summary of older steps]"),
-    *("[Observations]", "[Folded steps]"),  # in older logs
+    "[Summary of older messages]",
+    "[Summary of older steps]",
 )
 _HANDLE = re.compile(r'\[CACHED\] recall_cached_content\("([0-9a-f]{8,64})"\)')
 _INDEX = re.compile(

@@ -400,7 +400,7 @@ HOSTILE: dict[str, list[tuple[str, bytes]]] = {
     "NUL": [FIRST, *session("a\0b", 0)],
     "are out of order": [FIRST, *session("s", 2, LINE + LINE)],
     "session 1 can't": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "nothing"}}\n')],
-    "A newer version": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "newer"}}\n')],
+    "the one that wrote it": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "newer"}}\n')],
     "of another session": [
         FIRST,
         ("sessions/1/session.json", note(SessionHeader("s", 0, make_summary("t")))),

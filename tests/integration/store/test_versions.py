@@ -16,7 +16,9 @@ from helix_desktop.domain.errors import ContentDamaged, StoreUnreadable
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import Commit
+from helix_desktop.domain.text_format import utc_day
 from helix_desktop.store import kinds
+from helix_desktop.store.archive_file import ArchivedLog
 from helix_desktop.store.archive_transfer import export_store, import_store
 from helix_desktop.store.kinds import RowType
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -25,6 +27,7 @@ from tests.support.store.builders import (
     WORKSPACE,
     TickingClock,
     closing_store,
+    handover_event,
     make_content,
     make_summary,
     user_message_event,
@@ -177,6 +180,47 @@ async def test_it_is_said_and_nothing_is_changed(tmp_path: Path, what: str) -> N
     assert db.get(key) == row
     db.close()
     assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "why"),
+    [
+        ('"text_version":5', '"text_version":3', "its summary has text version 3, not 5"),
+        ('"trigger":"threshold"', '"trigger":"85 %"', "Invalid enum value '85 %'"),
+    ],
+)
+async def test_a_log_of_an_older_format_is_refused_by_title_and_day(
+    tmp_path: Path, old: str, new: str, why: str
+) -> None:
+    """Neither read in part nor changed, from the store as from an exported line; other sessions open."""
+    index = b"e1 read_file a.py"
+    digest = digest_of(index)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
+    events = [user_message_event(1), handover_event(2, index)]
+    await store.commit(Commit("older", events, [make_content(index)], summary=make_summary("older")))
+    await store.commit(Commit("new", [user_message_event(1)], summary=make_summary("new")))
+    await store.close()
+    key = kinds.event_key("older", 2)
+    row = as_a_later_version_writes_it(tmp_path, key, old, new)
+    for _ in range(2):
+        store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
+        assert len(await store.events("new")) == 1
+        assert await store.get(digest) == index
+        with pytest.raises(StoreUnreadable, match="another version of Helix Desktop") as caught:
+            await store.events("older")
+        said = str(caught.value.why)
+        assert said.startswith(f"Session “a title”, event 2 of {utc_day(START_MS)}")
+        assert why in said
+        assert "the one that wrote it" in str(caught.value.fix)
+        assert (await store.health.check()).is_of_another_version
+        await store.close()
+    db = plyvel.DB(str(tmp_path / "db"), create_if_missing=False, compression=None)
+    assert db.get(key) == row
+    db.close()
+    line = msgspec.json.encode(handover_event(2, index)).replace(old.encode(), new.encode())
+    with pytest.raises(msgspec.ValidationError, match=f"event 2 of {utc_day(START_MS)}") as refused:
+        ArchivedLog().add(line)
+    assert why in str(refused.value)
 
 
 async def test_its_draft_is_not_replaced_and_what_it_may_name_stays(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.summary import (
+    SUMMARY_TEXT_VERSION,
     Bullet,
     HandoverDiscarded,
     HandoverMade,
@@ -94,7 +95,8 @@ def handover_event(seq: int, index: bytes) -> RecordedEvent:
     """A handover whose index entry is `index`."""
     sections, digest = (Section("Current Issues"),), digest_of(index)
     fact = HandoverMade(
-        seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD
+        *(seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD),
+        text_version=SUMMARY_TEXT_VERSION,
     )
     return RecordedEvent(seq, START_MS + seq, fact)
 
@@ -106,6 +108,7 @@ def checkpoint_event(seq: int, *sentences: str, updates: int = 0, revises: int =
         *(seq - 1, 0, sections, "", "", 0, 9, 100, 0, 3, "m", HandoverTrigger.THRESHOLD),
         checkpoint=updates,
         revises=revises,
+        text_version=SUMMARY_TEXT_VERSION,
     )
     return RecordedEvent(
         seq, START_MS + seq, HandoverDiscarded(900, prepared=HandoverPrepared(handover, 40_000, 880))

@@ -13,7 +13,7 @@ from helix_desktop.domain.choices import SortColumn
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.events.summary import SUMMARY_TEXT_VERSION, Bullet, HandoverMade, Section
 from helix_desktop.domain.store import (
     CacheEntry,
     Commit,
@@ -109,7 +109,10 @@ def handover_with_bullets(seq: int, *sentences: str, ledger: str = "") -> Record
     bullets = tuple(Bullet(words, ()) for words in sentences)
     index = digest_of(b"index")
     sections = (Section("Current Issues", bullets),)
-    fact = HandoverMade(seq - 1, 0, sections, ledger, index, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD)
+    fact = HandoverMade(
+        *(seq - 1, 0, sections, ledger, index, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD),
+        text_version=SUMMARY_TEXT_VERSION,
+    )
     return RecordedEvent(seq, START_MS + seq, fact)
 
 

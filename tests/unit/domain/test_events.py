@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import Any, cast, get_args
 
@@ -18,58 +16,37 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.context.window.window import PromptFrame, project
 from helix_desktop.domain.digest import is_digest
-from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
-from helix_desktop.domain.events.rewrite import (
-    HandoverTrigger,
-    PlacementReason,
-    RewriteKind,
-    SweepReason,
+from helix_desktop.domain.events.conversation import OutputHeld
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in, format_problem
+from helix_desktop.domain.events.summary import (
+    HandoverDiscarded,
+    HandoverMade,
+    HandoverPrepared,
+    SavedHandoverDraft,
 )
-from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.text_format import title_line
-from tests.support import session_rewrites
-from tests.support.histories import SessionSimulator, conversation_with, histories
+from tests.support.histories import SessionSimulator, histories
 from tests.support.interface_golden import WRITE_GOLDEN_VARIABLE
 from tests.support.tables import for_each
 from tests.unit.foreign.test_readers import written
 
-FOLDER = Path(__file__).parents[2] / "golden" / "events"
-SESSIONS = (
-    "v1", "v2", "v3-intake", "v4-summaries", "v5-images", "v6-approvals", "v6-delegating", "v8-kinds",
-    "v9-accepted-model", "v26-checkpoints", "v29-handover-drafts",
-)  # fmt: skip
-"""The files that hold a session from its beginning."""
-REQUESTS = FOLDER.with_name("event_requests.json")
-# A file is written once and never again: a change that breaks one breaks users' sessions. What comes later
-# (a kind, a field) gets a file of its own.
-FILES: dict[str, list[dict[str, Any]]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("v*.json"))
-}
-GOLDEN = [row for rows in FILES.values() for row in rows]
-
-
-_KINDS = {
-    ("trigger", "85 %"): "threshold",
-    ("trigger", "by hand"): "manual",
-    ("reason", "by hand"): "manual",
-    ("reason", "no room"): "overflow",
-}
-"""What the files of the first versions hold as texts, and the kinds these are now."""
+LOG = Path(__file__).parents[2] / "golden" / "log.json"
+"""One session with every kind of event and every field, as this version writes it."""
+REQUESTS = LOG.with_name("event_requests.json")
+# The log is not written again: a change that breaks it breaks users' sessions. What comes later (a kind, a
+# field) is added at its end.
+GOLDEN: list[dict[str, Any]] = json.loads(LOG.read_text(encoding="utf-8"))
+_PART = 25  # events between two requests that are compared
 
 
 def holds(now: object, stored: object) -> bool:
-    """Return True if everything stored then is still present now, at any depth; of old texts the kind."""
+    """Return True if everything stored then is still present now, at any depth."""
     if isinstance(now, dict) and isinstance(stored, dict):
-        return all(name in now and holds(now[name], kind_of(name, value)) for name, value in stored.items())
+        return all(name in now and holds(now[name], value) for name, value in stored.items())
     if isinstance(now, list) and isinstance(stored, list):
         return len(now) == len(stored) and all(map(holds, now, stored))
     return now == stored
-
-
-def kind_of(name: str, value: object) -> object:
-    """Return what a stored field is read as: itself, or the kind for a text of the first versions."""
-    return _KINDS.get((name, value), value) if isinstance(value, str) else value
 
 
 def read(row: dict[str, Any]) -> RecordedEvent:
@@ -85,7 +62,7 @@ def test_a_stored_event_is_read(row: dict[str, Any]) -> None:
 
 
 def test_every_kind_and_field_is_covered() -> None:
-    """Each kind of event is in one of the files, with all its fields."""
+    """Each kind of event is in the log, with all its fields."""
     kinds = {kind.__struct_config__.tag: kind for kind in get_args(Event)}
     assert {row["event"]["kind"] for row in GOLDEN} == set(kinds)
     for tag, kind in kinds.items():
@@ -124,9 +101,11 @@ def known_of(log: list[RecordedEvent]) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(msgspec.json.encode(known)))
 
 
-def test_a_stored_log_gives_the_request_that_it_always_gave() -> None:
-    """Byte for byte, as when `HELIX_WRITE_GOLDEN=1 pytest` on this file wrote it last."""
-    now = {name: known_of(list(map(read, FILES[name]))) for name in SESSIONS}
+def test_a_stored_log_gives_the_requests_that_it_always_gave() -> None:
+    """Byte for byte, as when `HELIX_WRITE_GOLDEN=1 pytest` on this file wrote them last."""
+    log = list(map(read, GOLDEN))
+    ends = [*range(_PART, len(log), _PART), len(log)]
+    now = {f"up to event {end}": known_of(log[:end]) for end in ends}
     if os.environ.get(WRITE_GOLDEN_VARIABLE):
         REQUESTS.write_text(written(now, 3) + "\n", encoding="utf-8")
     assert now == json.loads(REQUESTS.read_text(encoding="utf-8"))
@@ -134,125 +113,60 @@ def test_a_stored_log_gives_the_request_that_it_always_gave() -> None:
 
 def test_a_deferred_output_is_known_until_its_call_is_answered() -> None:
     """A log that ends between output and decision still has the call's answer."""
-    log = [read(row) for row in FILES["v3-intake"]]
-    assert set(Transcript(log[:5]).pending_outputs) == {"call_1", "call_2"}
+    log = list(map(read, GOLDEN))
+    held = [recorded for recorded in log if isinstance(recorded.event, OutputHeld)]
+    assert held
+    for recorded in held:
+        assert isinstance(recorded.event, OutputHeld)
+        call_id = recorded.event.answer.call_id
+        assert call_id in Transcript(log[: recorded.seq]).pending_outputs
 
 
 @for_each(
-    ("tag", "field", "text", "kind"),
+    ("tag", "field", "text"),
     [
-        ("handover-made", "trigger", "85 %", HandoverTrigger.THRESHOLD),
-        ("handover-made", "trigger", "by hand", HandoverTrigger.MANUAL),
-        ("handover-made", "trigger", "no room", HandoverTrigger.OVERFLOW),
-        ("observations-placed", "reason", "at once", PlacementReason.IMMEDIATE),
-        ("observations-placed", "reason", "level", PlacementReason.THRESHOLD),
-        ("observations-placed", "reason", "cold", PlacementReason.COLD),
-        ("observations-placed", "reason", "rewrite", PlacementReason.REWRITE),
-        ("observations-placed", "reason", "no room", PlacementReason.OVERFLOW),
-        ("observations-placed", "reason", "by hand", PlacementReason.MANUAL),
-        *(
-            ("sweep-made", "reason", name, SweepReason(name))
-            for name in ("batch", "cold", "fold", "observations", "handover")
-        ),
-        ("sweep-made", "reason", "no room", SweepReason.OVERFLOW),
-        ("sweep-made", "reason", "by hand", SweepReason.MANUAL),
+        ("handover-made", "trigger", "85 %"),
+        ("handover-made", "trigger", "by hand"),
+        ("observations-placed", "reason", "at once"),
+        ("observations-placed", "reason", "level"),
+        ("sweep-made", "reason", "no room"),
+        ("sweep-made", "reason", "85 %"),
     ],
 )
-def test_an_old_text_is_read_as_its_kind(tag: str, field: str, text: str, kind: RewriteKind) -> None:
-    """Every text that a released version stored; it does not say which threshold it was."""
-    row = next(row for row in GOLDEN if row["event"]["kind"] == tag and "threshold" not in row["event"])
-    recorded = read({**row, "event": {**row["event"], field: text}})
-    assert getattr(recorded.event, field) is kind
-    assert json.loads(msgspec.json.encode(recorded))["event"][field] == kind.value
-    assert getattr(recorded.event, "threshold", 0.0) == 0.0
-
-
-def test_an_unknown_text_is_refused() -> None:
-    """A damaged event is not taken for another one."""
-    row = next(row for row in GOLDEN if row["event"]["kind"] == "sweep-made")
+def test_a_text_that_is_no_kind_is_refused(tag: str, field: str, text: str) -> None:
+    """Neither an older spelling nor damage is taken for another event."""
+    row = next(row for row in GOLDEN if row["event"]["kind"] == tag)
     with pytest.raises(msgspec.ValidationError):
-        read({**row, "event": {**row["event"], "reason": "85 %"}})
+        read({**row, "event": {**row["event"], field: text}})
+
+
+@for_each("tag", ["handover-made", "observations-made"])
+@for_each("version", [0, 4, 6])
+def test_a_summary_with_words_of_another_version_is_of_another_format(tag: str, version: int) -> None:
+    row = next(row for row in GOLDEN if row["event"]["kind"] == tag and "origin" not in row["event"])
+    assert format_problem(read(row).event) == ""
+    other = read({**row, "event": {**row["event"], "text_version": version}})
+    assert f"text version {version}, not 5" in format_problem(other.event)
+    if tag == "handover-made":
+        assert isinstance(other.event, HandoverMade)
+        for within in (
+            HandoverDiscarded(prepared=HandoverPrepared(other.event)),
+            HandoverDiscarded(draft=SavedHandoverDraft(other.event, "", "")),
+        ):
+            assert format_problem(within) == format_problem(other.event)
+
+
+def test_a_session_that_continues_one_without_a_summary_is_of_this_format() -> None:
+    row = next(row for row in GOLDEN if row["event"]["kind"] == "handover-made")
+    event = {**row["event"], "origin": "a" * 32, "origin_title": "A title"}
+    del event["text_version"]
+    assert format_problem(read({**row, "event": event}).event) == ""
 
 
 def test_an_unknown_field_is_ignored() -> None:
     """A session that a newer version wrote to can still be opened."""
     row = {**GOLDEN[0], "event": {**GOLDEN[0]["event"], "of a later version": 1}}
     assert read(row) == read(GOLDEN[0])
-
-
-class DiscardedBefore(msgspec.Struct, frozen=True, tag_field="kind", tag="handover-discarded"):
-    """What releases before checkpoints knew of this kind."""
-
-    spent: int = 0
-    cost: float = 0.0
-    estimated: bool = False
-    unpriced: int | None = None
-
-
-HandoverBefore = msgspec.defstruct(
-    "HandoverBefore",
-    [
-        (field.name, field.type)
-        if field.default is msgspec.NODEFAULT
-        else (field.name, field.type, field.default)
-        for field in msgspec.structs.fields(HandoverMade)
-        if field.name != "checkpoint"
-    ],
-    frozen=True,
-    omit_defaults=True,
-    tag_field="kind",
-    tag="handover-made",
-)
-_KINDS_BEFORE = {HandoverMade: HandoverBefore, HandoverDiscarded: DiscardedBefore}
-_RECORDED_BEFORE = msgspec.defstruct(
-    "RecordedBefore",
-    [
-        ("seq", int),
-        ("at", int),
-        ("event", reduce(or_, (_KINDS_BEFORE.get(kind, kind) for kind in get_args(Event)))),
-    ],
-)
-"""An event as releases before checkpoints read it."""
-
-
-def test_a_release_before_drafts_counts_what_one_spent() -> None:
-    """A draft that was left is in the log beside its cost, and changes nothing else."""
-    *before, row = FILES["v29-handover-drafts"]
-    left = read(row).event
-    assert isinstance(left, HandoverDiscarded)
-    assert left.draft is not None
-    assert (left.draft.rerun, left.draft.handover.focus) == (7, "the parser")
-    old = msgspec.convert(row["event"], type=DiscardedBefore)
-    assert old == DiscardedBefore(4_300, 0.012, unpriced=0)
-    with_draft, without = Transcript(map(read, [*before, row])), Transcript(map(read, before))
-    assert with_draft.spending.tokens == without.spending.tokens + 4_300
-    assert with_draft.window.handover is None
-    assert with_draft.checkpoints == {}
-
-
-def test_a_release_before_checkpoints_opens_a_session_with_them() -> None:
-    """It reads each event of the log, as the store holds it, and sends the same request."""
-    simulator = conversation_with(4)
-    session_rewrites.write_checkpoint(simulator)
-    simulator.send_message("And then?")
-    simulator.step("Then this.", 0)
-    handover = simulator.hand_over(0)
-    assert handover is not None
-    made = max(simulator.transcript.rewrites.handovers)
-    simulator.record(msgspec.structs.replace(handover, checkpoint=1, replaces=(made,)))
-    session_rewrites.write_checkpoint(simulator, "It is done")
-    before = Transcript()
-    for stored in map(msgspec.msgpack.encode, simulator.log):
-        read_then = msgspec.msgpack.decode(stored, type=_RECORDED_BEFORE)
-        before.apply(msgspec.convert(msgspec.to_builtins(read_then), RecordedEvent))
-    assert len(simulator.transcript.checkpoints) == 2
-    assert before.checkpoints == {}
-    requests = [
-        project(transcript, simulator.policy, simulator.frame).request
-        for transcript in (simulator.transcript, before)
-    ]
-    assert requests[0] == requests[1]
-    assert before.spending == simulator.transcript.spending
 
 
 HANDLES = {"digest", "digests", "recalled", "index"}

@@ -136,9 +136,7 @@ def form_choice_text(row: ToolRow) -> str:
         )
     notes = list[TranslatableText | str]()
     if isinstance(shown, ToolAnswered):
-        if seconds := shown.intake_extended_s:
-            notes.append(tr("This model answers slowly: it had {seconds} s to choose.", seconds=seconds))
-        notes = [shown.intake_note, *notes, slow_model_text(shown.intake_slow_model)]
+        notes = [shown.intake_note, slow_model_text(shown.intake_slow_model)]
     cost = tr("Cost of choosing: {cost}.", cost=_form_cost(shown)) if shown.intake_tokens else ""
     return translate(join_sentences(chooser, instructions, *notes, cost))
 

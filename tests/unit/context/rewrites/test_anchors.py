@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
@@ -141,14 +140,10 @@ def test_no_name_of_an_earlier_line_is_named_again() -> None:
     assert not index.sweep_line(transcript, [6], 1_000)
 
 
-@pytest.mark.parametrize(
-    "title", [FOLD_TITLE, "[Paths and names in older steps]", "[Names last seen in earlier entries]"]
-)
-def test_no_name_in_the_line_of_a_note_is_named_again(title: str) -> None:
-    """Notes of older logs have another heading above their names."""
+def test_no_name_in_the_line_of_a_note_is_named_again() -> None:
     index, transcript = IdentifierIndex(), transcript_of(("a_name",), ("a_name",), ("b_name",))
     index.update(transcript)
-    note = FoldMade(2, 4, f"A note.\n{title} e4: a_name", 3, "d" * 64, 1, steps=1, saved=5)
+    note = FoldMade(2, 4, f"A note.\n{FOLD_TITLE} e4: a_name", 3, "d" * 64, 1, steps=1, saved=5)
     transcript.apply(RecordedEvent(transcript.last_seq + 1, 9, note))
     assert index.sweep_line(transcript, [6, 8], 1_000) == f"{SWEEP_TITLE} e8: b_name"
 

@@ -86,15 +86,15 @@ def test_headings_say_as_of_when_their_points_were_open() -> None:
         handover = msgspec.structs.replace(handover_with(sections), **fields)
         return [line for line in render_handover(handover, ()).splitlines() if line.startswith("## ")]
 
-    new = {"text_version": SUMMARY_TEXT_VERSION}
     plain = [f"## {title}" for title in texts]
     since = "; may be settled since)"
-    assert headings(*sections, **new) == [plain[0], *(f"{it} (as of e9{since}" for it in plain[1:])]
+    assert headings(*sections) == [plain[0], *(f"{it} (as of e9{since}" for it in plain[1:])]
     later = Section("TODO Items", (Bullet("Mend it", (4, 27)),))
-    assert headings(later, **new) == [f"## TODO Items (as of e27{since}"]
-    assert headings(later, origin="a" * 32, **new) == [f"## TODO Items (as of that session{since}"]
-    assert headings(Section("TODO Items"), **new) == ["## TODO Items"]
-    assert headings(*sections, text_version=4) == plain, "what is on record keeps its words"
+    assert headings(later) == [f"## TODO Items (as of e27{since}"]
+    continued = {"origin": "a" * 32, "text_version": SUMMARY_TEXT_VERSION}
+    assert headings(later, **continued) == [f"## TODO Items (as of that session{since}"]
+    assert headings(Section("TODO Items")) == ["## TODO Items"]
+    assert headings(*sections, origin="a" * 32, text_version=0) == plain, "no model had summarized it"
 
 
 @given(SIX)
@@ -207,7 +207,7 @@ def test_of_a_long_message_its_rules_are_preferences() -> None:
 def test_an_extract_says_what_is_open_and_answered() -> None:
     """The end of the work in one place: whether the last request is done, and what it came to."""
     simulator = conversation_of("Make the reader read the last block.", "Done.", "Now write the tests.")
-    before = ("Newest request: Make it read.", "Last request, not answered yet: Make it read.")
+    before = ("Open request: Make it read.", "Answered request: Make it read.")
     previous = former_handover(Section("TODO Items", tuple(map(Bullet, before))))
     assert extract(simulator, previous)["TODO Items"] == ["Open request: Now write the tests."]
     without_newer = {section.title: section.bullets for section in extractive_handover([], previous)}

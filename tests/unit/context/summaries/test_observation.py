@@ -32,7 +32,6 @@ from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger, Redone, Undone
 from helix_desktop.domain.events.summary import (
-    SUMMARY_TEXT_VERSION,
     EndedObservation,
     HandoverMade,
     Observation,
@@ -467,43 +466,27 @@ MADE = HandoverMade(
 
 
 def test_an_index_names_its_range_at_the_head_of_its_section() -> None:
-    """Below, it stood above the next section as if it was its own; older events keep their words."""
-    transcript = Transcript()
-    older = observations_with((Observation(0, 1, "A fact"),))
-    newer = REPLACE(older, text_version=SUMMARY_TEXT_VERSION)
-    lines = observation.render_generation(newer, transcript).splitlines()
+    """Below, it would stand above the next section as if it was its own."""
+    observed = observations_with((Observation(0, 1, "A fact"),))
+    lines = observation.render_generation(observed, Transcript()).splitlines()
     assert lines[0].endswith(" 2 outputs covered here, e2-e9")
-    last = observation.render_generation(older, transcript).splitlines()[-1]
-    assert last == lines[0].removesuffix(", e2-e9")
-    assert "(1 vital, 3 minor)" not in observation.render_observations([newer], transcript)
-    assert "(1 vital, 3 minor)" in observation.render_observations([older, newer], transcript)
-    order = [part.kind for part in handover_parts(MADE, ["e1: Begin."])]
-    assert order == ["note", "sections", "index", "user"]
-    parts = handover_parts(REPLACE(MADE, text_version=SUMMARY_TEXT_VERSION), ["e1: Begin."])
+    parts = handover_parts(MADE, ["e1: Begin."])
     assert [part.kind for part in parts] == ["note", "index", "sections", "user"]
     assert parts[1].text.endswith(" 2 outputs covered here, e1-e9")
+    continued = REPLACE(MADE, origin="a" * 32)
+    assert [part.kind for part in handover_parts(continued, [])] == ["note", "sections", "index"]
 
 
 def test_a_summary_says_what_can_be_recalled_and_which_edits_its_ledger_marks() -> None:
-    """Where two stand, a file of the first may be edited in the second; older events keep their words."""
-    facts, ledger = observations_with((Observation(0, 1, "A fact"),)), "r tide.py 0123456789ab e4"
-    for version, handles in (
-        (1, "hash"),
-        (2, "hash or entry number"),
-        (3, "hash or entry number"),
-        (4, "hash or entry number"),
-        (SUMMARY_TEXT_VERSION, "hash or entry number"),
-    ):
-        observed, handover = (REPLACE(made, text_version=version, ledger=ledger) for made in (facts, MADE))
-        assert isinstance(observed, ObservationsMade)
-        assert isinstance(handover, HandoverMade)
-        observed_text = observation.render_observations([observed], Transcript())
-        parts = {part.kind: part.text for part in handover_parts(handover, ["e1: Begin."])}
-        for text in (observed_text, parts["note"]):
-            assert f" can be recalled by {handles}." in text
-        for text in (observed_text.splitlines()[0], parts["ledger"]):
-            assert ("(edited since) tells of the same range only" in text) == (version == 3)
-            assert ("edits after the covered events are not marked" in text) == (version > 3)
+    """Where two stand, a file of the first may be edited in the second."""
+    ledger = "r tide.py 0123456789ab e4"
+    observed = REPLACE(observations_with((Observation(0, 1, "A fact"),)), ledger=ledger)
+    observed_text = observation.render_observations([observed], Transcript())
+    parts = {part.kind: part.text for part in handover_parts(REPLACE(MADE, ledger=ledger), ["e1: Begin."])}
+    for text in (observed_text, parts["note"]):
+        assert " can be recalled by hash or entry number." in text
+    for text in (observed_text.splitlines()[0], parts["ledger"]):
+        assert "edits after the covered events are not marked" in text
 
 
 @for_each(

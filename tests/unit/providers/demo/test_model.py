@@ -236,8 +236,11 @@ COVERED = (
         "user",
         f"[Conversation History Summary] A handover.\n## Index\n{marker('a')} 1,209 outputs covered here",
     ),
-    Message("user", f"[Observations] Facts.\n- (1) One.\n{marker('b')} 1 output covered here"),
-    Message("user", f"[Folded steps] Earlier steps, for reference; 1 output in {marker('c')}\nuser: hello"),
+    Message("user", f"[Summary of older messages] Facts.\n- (1) One.\n{marker('b')} 1 output covered here"),
+    Message(
+        "user",
+        f"[Summary of older steps] Earlier steps, for reference; 1 output in {marker('c')}\nuser: hello",
+    ),
 )
 
 
@@ -277,7 +280,7 @@ def test_the_oldest_output_has_the_smallest_event_number() -> None:
 
 
 def test_a_figure_may_come_from_observations_and_notes() -> None:
-    facts = Message("user", "[Observations] Facts.\n- (2) The newest test run passed: 71 tests ran.")
+    facts = Message("user", "[Summary of older messages]\n- (2) The newest test run passed: 71 tests ran.")
     assert RequestReader((facts, Message("user", "And now?"))).find_fact(r"(\d+) tests ran") == "71"
 
 
