@@ -10,12 +10,11 @@ import msgspec
 
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import StandingKind, StandingProblem, StandingText
 from helix_desktop.domain.skills import HEADING, SKILLS_SHARE, list_skills, skill_line
 from helix_desktop.domain.tools import CountTokens
-from helix_desktop.domain.translatable_text import ByteSize, TextContext, system_reason
-from helix_desktop.domain.unicode_safety import repair_surrogates
+from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.system.files import open_regular, write_text_durably
 from helix_desktop.tools.environment import WorkspaceEnvironment, describe_environment
 from helix_desktop.tools.files.jail import WorkspaceAway, root_in_place
@@ -27,17 +26,19 @@ from helix_desktop.tools.instruction_files import (
     read_folder,
     read_for_run,
     read_own,
+    without_comment,
 )
+from helix_desktop.words.translation import translate
 
 text = TextContext("Services")
 
 INSTRUCTIONS_FILE = "AGENTS.md"
-_LIMIT = ByteSize(MAX_FILE_BYTES)
-_MAX_EDITED = 8 * MAX_FILE_BYTES  # bytes
+_PERSONAL_COMMENT = text("Sent to every new session of all workspaces, without this line.")
+_WORKSPACE_COMMENT = text("Sent to every new session of this workspace, without this line.")
 
 
 class UserInstructions:
-    """Reads and saves the user's instructions; an empty workspace id stands for all workspaces."""
+    """Finds and reads the user's instructions; an empty workspace id stands for all workspaces."""
 
     def __init__(self, data_dir: DataDir) -> None:
         self._data_dir = data_dir
@@ -47,7 +48,7 @@ class UserInstructions:
         return folder / INSTRUCTIONS_FILE
 
     async def read(self, workspace_id: str = "") -> str:
-        """Return the text; empty if there is none. Raises HelixError."""
+        """Return the text as it is sent, without its heading; empty if there is none. Raises HelixError."""
         path = self.path(workspace_id)
         try:
             words = await asyncio.to_thread(_read, path)
@@ -55,41 +56,29 @@ class UserInstructions:
             return ""
         except OSError as error:
             raise _file_error(path, error) from error
-        if len(words) > _MAX_EDITED:
-            raise InvalidInput(
-                text("{file} is too large to edit here.", file=path),
-                fix=text("Edit it in another program; the first {limit} are sent.", limit=_LIMIT),
-            )
-        return words
+        return without_comment(words.strip())
 
-    async def save(self, instructions: str, workspace_id: str = "") -> None:
-        """Save the text; agents hear of it with their sessions' next messages. Raises HelixError."""
-        instructions = repair_surrogates(instructions).strip()
-        size = len(instructions.encode())
-        if size > MAX_FILE_BYTES:
-            raise InvalidInput(
-                text("These instructions are too long."),
-                text("They have {size}; {limit} are sent.", size=ByteSize(size), limit=_LIMIT),
-                text("Shorten them, or move parts to files that the agent can read."),
-            )
+    async def create(self, workspace_id: str = "") -> Path:
+        """Return the file; a missing one is made, with a comment that is not sent. Raises HelixError."""
         path = self.path(workspace_id)
+        comment = _WORKSPACE_COMMENT if workspace_id else _PERSONAL_COMMENT
         try:
-            if instructions:
-                await asyncio.to_thread(write_text_durably, path, f"{instructions}\n")
-            else:
-                await asyncio.to_thread(path.unlink, missing_ok=True)
+            if not await asyncio.to_thread(path.exists):
+                first_line = f"<!-- {translate(comment)} -->\n"
+                await asyncio.to_thread(write_text_durably, path, first_line)
         except OSError as error:
             raise _file_error(path, error) from error
+        return path
 
 
 def _read(path: Path) -> str:
     with open_regular(path) as file:
-        return file.read(_MAX_EDITED + 1).decode("utf-8-sig", errors="replace")
+        return file.read(MAX_FILE_BYTES).decode("utf-8-sig", errors="replace")
 
 
 def _file_error(path: Path, error: OSError) -> HelixError:
     return HelixError(
-        text("The instructions in {file} couldn't be read or saved.", file=path),
+        text("The instructions in {file} couldn't be read or made.", file=path),
         system_reason(error),
         text("Check the file's permissions and the free space."),
     )

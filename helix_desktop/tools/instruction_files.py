@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
@@ -21,6 +22,7 @@ FILE_NAMES = ("AGENTS.md", "CLAUDE.md")  # the first is the common one
 MAX_FILE_BYTES = 32 * 1024
 _IMPORT = "@AGENTS.md"  # the whole of a CLAUDE.md that only names the other file
 _GONE = (FileNotFoundError, NotADirectoryError)
+_FIRST_COMMENT = re.compile(r"<!--.*?-->\s*", re.DOTALL)
 
 
 def read_folder(
@@ -58,6 +60,12 @@ def read_own(path: Path, kind: StandingKind, limit: int = MAX_FILE_BYTES) -> Sta
 def read_for_run(name: str, content: bytes, size: int, limit: int) -> StandingText | None:
     """Return the instructions for one run; None without any. `content` begins a file of `size` bytes."""
     return _read(BytesIO(content), "run", name, limit, size)
+
+
+def without_comment(body: str) -> str:
+    """Return a text without the comment that it begins with, as a new file of the user has."""
+    comment = _FIRST_COMMENT.match(body)
+    return body[comment.end() :] if comment else body
 
 
 def deletion_text(previous: StandingText) -> StandingText:
@@ -107,6 +115,8 @@ def _read(file: BinaryIO, kind: StandingKind, path: str, limit: int, size: int) 
     if len(data) > limit:
         problem, body = "cut", body[: body.rfind("\n") + 1] or body
     body = escape_hidden(body.replace("\r\n", "\n")).strip()
+    if kind in ("personal", "workspace"):
+        body = without_comment(body)
     if not body:
         return None
     parts = [_heading(kind, path), body]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtGui import QTextCursor
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.skills import SKILLS_SHARE
@@ -15,110 +15,51 @@ from helix_desktop.services.prompt_files import PromptCatalog
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
-from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.page_layout import EditConflict, scrolling_page
+from helix_desktop.ui.settings.page_layout import open_text_file, scrolling_page
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Instructions")
 
-_EDITOR_PX = 150
+_MAX_LINES = 6
+_EXCERPT_CHARS = 600
 _MAX_SKILL_ROWS = 100
 _DESCRIPTION_CHARS = 240  # of one that are shown
 
 
-class InstructionsEditor(QWidget):
-    """One text: a heading, the text, where it is stored, and a button that saves it.
+class InstructionsFile(QWidget):
+    """The beginning of one text, the file that it is in, and a button that opens the file."""
 
-    It is the text of all workspaces, or of one: `_owner` is that one's id.
-    """
-
-    def __init__(self, session: Session, name: str, title: str, placeholder: str) -> None:
+    def __init__(self, session: Session, name: str, title: str) -> None:
         super().__init__()
-        self._own = session.app.user_instructions
-        self._stored = self._edited_from = ""  # what is stored now, and what was when the user began to edit
-        self._owner = ""
-        self._drafts: dict[str, tuple[str, str]] = {}  # not saved, of owners not on screen; and edited from
-        self.title = label(title, "strong", wrap=True)
-        self.text = TextArea(placeholder=placeholder)
-        self.text.setObjectName(f"instructions:{name}")
-        self.text.setMinimumHeight(_EDITOR_PX)
-        self.text.textChanged.connect(self._show_state)
+        self._own, self._owner = session.app.user_instructions, ""
+        self._title = label(title, "strong", wrap=True)
+        self.excerpt = label("", "muted", wrap=True)
         self.file = label("", "faint", wrap=True)
-        self.save_button = PushButton(tr("Save"), name=f"save:{name}")
-        start = session.start
-        self.save_button.clicked.connect(lambda: start(self._save(), "save instructions"))
-        self.conflict = EditConflict(f"instructions:{name}", self._use_stored, self._keep_edit)
-        below = row(self.file, self.save_button, gap=10, stretch=0)
-        self.setLayout(column(self.title, self.text, self.conflict, below, gap=6))
-        self.text.setAccessibleName(title)
-        self._show_state()
+        self.open_button = PushButton(tr("Open file"), name=f"open:{name}")
+        self.open_button.clicked.connect(lambda: session.start(self._open(), "open instructions"))
+        below = row(self.file, self.open_button, gap=10, stretch=0)
+        inside = column(self.excerpt, below, gap=8, margins=(14, 10, 14, 10))
+        self.setLayout(column(self._title, card(inside), gap=6))
 
     async def refresh(self, title: str, owner: str = "") -> None:
-        """Show the stored text of an owner; what the user is writing stays. Raises HelixError."""
-        if owner != self._owner:
-            if self.has_changes:  # waits until that workspace is back
-                self._drafts[self._owner] = self.text.toPlainText(), self._edited_from
-            self._stored, self._edited_from, self._owner = "", "", owner
-            self.text.setPlainText("")
-        text = await self._own.read(owner)
+        """Show the text of a workspace by its id, or of all workspaces. Raises HelixError."""
+        self._owner = owner
+        self._title.setText(title)
+        self.file.setText(str(self._own.path(owner)))
+        words = await self._own.read(owner)
         if owner != self._owner:  # another workspace is on screen by now
             return
-        self.title.setText(title)
-        self.text.setAccessibleName(title)
-        self.file.setText(tr("Saved in {file}", file=str(self._own.path(owner))))
-        if owner in self._drafts and not self.has_changes:
-            words, self._edited_from = self._drafts.pop(owner)
-            self.text.setPlainText(words)
-        self._show_stored(text)
+        lines = words.splitlines()
+        shown = ellipsize("\n".join(lines[:_MAX_LINES]), _EXCERPT_CHARS)
+        more = len(lines) - _MAX_LINES
+        if more > 0:
+            shown = f"{shown}\n{tr.plural(more, '%n more line', '%n more lines')}"
+        self.excerpt.setText(shown or tr("Nothing yet"))
 
-    async def _save(self) -> None:
-        """Save the text, unless another one was saved since the user began to edit it: the user decides."""
-        text, edited_from, owner = self.text.toPlainText(), self._edited_from, self._owner
-        stored = (await self._own.read(owner)).strip()
-        is_replaceable = stored in (edited_from, text.strip())
-        if is_replaceable:
-            await self._own.save(text, owner)
-            stored = text.strip()
-        if owner == self._owner:
-            if is_replaceable:
-                self._edited_from = stored  # what was typed since is made of it
-            self._show_stored(stored)
-
-    def _show_stored(self, text: str) -> None:
-        """Show what is stored now; what the user is writing stays, and one made of another text says so."""
-        self._stored = text.strip()
-        if self.text.toPlainText().strip() == self._edited_from and self.has_changes:
-            self.text.setPlainText(self._stored)
-        if not self.has_changes:
-            self._edited_from = self._stored
-        self._show_state()
-
-    @property
-    def has_changes(self) -> bool:
-        return self.text.toPlainText().strip() != self._stored
-
-    def has_unsaved_edits(self) -> bool:
-        """Return True if a text was edited and not saved, on screen or of another workspace."""
-        return self.has_changes or bool(self._drafts)
-
-    def _use_stored(self) -> None:
-        """Show what is stored; Undo brings back what was typed."""
-        self._edited_from = self._stored
-        cursor = self.text.textCursor()
-        cursor.select(QTextCursor.SelectionType.Document)
-        cursor.insertText(self._stored)
-        self.text.setFocus()
-
-    def _keep_edit(self) -> None:
-        self._edited_from = self._stored
-        self._show_state()
-        self.text.setFocus()
-
-    def _show_state(self) -> None:
-        has_conflict = self.has_changes and self._edited_from != self._stored
-        self.conflict.setVisible(has_conflict)
-        self.save_button.setEnabled(self.has_changes and not has_conflict)
+    async def _open(self) -> None:
+        """Open the file in the system's editor, and make it before if it is missing. Raises HelixError."""
+        open_text_file(await self._own.create(self._owner))
 
 
 class SkillList(QWidget):
@@ -185,10 +126,8 @@ class InstructionsPage(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        example = tr("For example: answer in short sentences.")
-        self.personal = InstructionsEditor(session, "personal", tr("For all workspaces"), example)
-        example = tr("For example: run the tests after each change.")
-        self.workspace = InstructionsEditor(session, "workspace", tr("For this workspace"), example)
+        self.personal = InstructionsFile(session, "personal", tr("For all workspaces"))
+        self.workspace = InstructionsFile(session, "workspace", tr("For this workspace"))
         files = tr(
             "AGENTS.md and CLAUDE.md of the workspace are sent too, those of other folders when the agent "
             "first works there. {file} lists what tools must not read.",
@@ -214,5 +153,9 @@ class InstructionsPage(QWidget):
         if workspace is self._session.opened:
             self.skills.show_catalog(catalog)
 
-    def has_unsaved_edits(self) -> bool:
-        return self.personal.has_unsaved_edits() or self.workspace.has_unsaved_edits()
+    def changeEvent(self, event: QEvent) -> None:
+        """Read the files again when the user comes back from an editor."""
+        super().changeEvent(event)
+        is_back = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
+        if is_back and self.isVisible():
+            self._session.start(self.refresh(), "read instructions")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy, QSpacerItem, QWidget
 
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, column, pane, row
@@ -16,6 +20,7 @@ from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Settings: General")
+text = TextContext("Settings: General")
 
 _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
 
@@ -53,6 +58,15 @@ def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[VerticalScroll
     # The smallest window is too narrow for some controls with long words: they are cut otherwise.
     scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
     return scroll, words
+
+
+def open_text_file(path: Path) -> None:
+    """Open a file in the system's editor for text. Raises HelixError where there is none."""
+    if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+        raise HelixError(
+            text("No program opened {file}.", file=str(path)),
+            fix=text("Open it in an editor for text."),
+        )
 
 
 class EditConflict(QWidget):

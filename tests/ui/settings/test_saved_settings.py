@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import DataDir
@@ -19,11 +18,12 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.instruction_files import read_own
 from helix_desktop.ui.design.cards import Disclosure
 from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
-from helix_desktop.ui.settings.instructions_page import InstructionsEditor
+from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.providers.editor import ProviderCheckView
 from helix_desktop.ui.settings.providers.models import ProviderDraft
@@ -38,6 +38,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.browser import use_browser
 from tests.support.window.buttons import find_button, find_child, press
 from tests.support.window.list_contents import cell_texts
 from tests.support.window.window_rig import act, until
@@ -293,60 +294,32 @@ async def test_the_list_of_reading_commands_is_refused_changed_and_reset(
     assert not find_button(page, "open:reading_lines").isEnabled()
 
 
-@pytest.fixture
-async def editors(qtbot: QtBot, session: NothingOnScreen) -> tuple[InstructionsEditor, InstructionsEditor]:
-    """The editors of two windows, with the same text on screen."""
-    both = []
-    for _ in range(2):
-        editor = InstructionsEditor(session, "personal", "For all workspaces", "")
-        qtbot.addWidget(editor)
-        editor.show()
-        await editor.refresh("For all workspaces")
-        both.append(editor)
-    return both[0], both[1]
-
-
-async def test_a_text_that_two_windows_edit_replaces_the_other_only_if_the_user_says_so(
-    editors: tuple[InstructionsEditor, InstructionsEditor], session: NothingOnScreen
+async def test_instructions_are_read_again_when_the_user_is_back_from_an_editor(
+    qtbot: QtBot, session: NothingOnScreen
 ) -> None:
-    theirs, mine = editors
-    own = session.app.user_instructions
-    mine.text.setPlainText("Mine.")
-    theirs.text.setPlainText("Theirs.")
-    await act(theirs.save_button.click)
-    assert not theirs.conflict.isVisible(), "it was the first"
-    await act(mine.save_button.click)
-    assert await own.read("") == "Theirs.\n"
-    assert mine.conflict.isVisible()
-    assert not mine.save_button.isEnabled(), "nothing is saved until the user has decided"
-    press(mine, "instructions:personal:use_stored")
-    assert mine.text.toPlainText() == "Theirs."
-    assert not mine.has_changes
-    mine.text.undo()
-    assert mine.text.toPlainText() == "Mine."
-    assert not mine.conflict.isVisible(), "both were seen"
-    await act(mine.save_button.click)
-    assert await own.read("") == "Mine.\n"
+    """A missing file is made first, with a comment that is not sent."""
+    page = InstructionsPage(session)
+    qtbot.addWidget(page)
+    page.show()
+    await page.refresh()
+    path = session.app.user_instructions.path()
+    assert page.personal.excerpt.text() == "Nothing yet"
+    assert page.personal.file.text() == str(path)
+    with use_browser(("file",)) as editor:
+        press(page, "open:personal")
+        await until(lambda: editor.addresses, "the file in an editor")
+    assert editor.addresses == [path.as_uri()]
+    comment = path.read_text(encoding="utf-8")
+    assert comment.startswith("<!-- Sent to every new session")
+    assert read_own(path, "personal") is None
 
-    theirs.text.setPlainText("Theirs again.")
-    await theirs.refresh("For all workspaces")
-    assert theirs.conflict.isVisible(), "also where the page is shown again"
-    press(theirs, "instructions:personal:keep_edit")
-    await act(theirs.save_button.click)
-    assert await own.read("") == "Theirs again.\n"
-
-
-async def test_what_one_window_saves_the_other_shows_unless_it_is_edited_there(
-    editors: tuple[InstructionsEditor, InstructionsEditor],
-) -> None:
-    theirs, mine = editors
-    mine.text.setPlainText("Be brief.")
-    await act(mine.save_button.click)
-    await theirs.refresh("For all workspaces")
-    assert theirs.text.toPlainText() == "Be brief."
-    assert not theirs.has_unsaved_edits()
-    theirs.text.setPlainText("Be long.")
-    await theirs.refresh("project", str(uuid4()))
-    assert (theirs.text.toPlainText(), theirs.has_unsaved_edits()) == ("", True)
-    await theirs.refresh("For all workspaces")
-    assert theirs.text.toPlainText() == "Be long.", "what is not saved is there again"
+    path.write_text(f"{comment}Be brief.\n", encoding="utf-8")
+    QApplication.sendEvent(page, QEvent(QEvent.Type.ActivationChange))
+    await until(lambda: page.personal.excerpt.text() == "Be brief.", "what was written")
+    sent = read_own(path, "personal")
+    assert sent is not None
+    assert sent.text == "[The user's instructions for all workspaces]\nBe brief."
+    with use_browser(("file",)):
+        press(page, "open:personal")
+        await until(lambda: not page.isHidden(), "the page")
+    assert path.read_text(encoding="utf-8") == f"{comment}Be brief.\n"

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QFrame, QLabel, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QFrame, QLabel, QLineEdit, QWidget
 
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
@@ -191,11 +191,9 @@ async def _check_what_is_not_saved(rig: WindowRig) -> None:
     rig.settings.providers.add()
     for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
         QTest.keyClicks(field, "http://127.0.0.1:9/v1")
-    await rig.wiring.settings.show("instructions")
-    rig.settings.instructions.personal.text.setPlainText("Be brief.")
     await act(lambda: rig.window.perform(GoToSession(rig.workspace.id, rig.conversation.session.id)))
     assert rig.window.page() == "chat", "a session was chosen"
-    assert rig.app_window.unsaved_settings() == ["Providers", "Instructions"]
+    assert rig.app_window.unsaved_settings() == ["Providers"]
 
 
 async def _check_a_turn_that_goes_on(rig: WindowRig) -> None:
@@ -689,10 +687,9 @@ async def test_instructions_and_skills_are_sent_and_listed(
         assert not_used == "Not used: .agents/skills/pdf/SKILL.md comes first"
         assert reads == "Reads PDFs · .agents/skills/pdf/SKILL.md"
         assert undoes == "Undoes it · /undo is a built-in command · .agents/skills/undo/SKILL.md"
-        for name, typed in (("personal", "Be brief."), ("workspace", "Test with make.")):
-            QTest.keyClicks(find_child(page, QPlainTextEdit, f"instructions:{name}"), typed)
-            press(page, f"save:{name}")
-        await until(lambda: not (page.personal.has_changes or page.workspace.has_changes), "saved")
+        own = rig.wiring.services.user_instructions
+        own.path().write_text("Be brief.", encoding="utf-8")
+        own.path(rig.workspace.id).write_text("Test with make.", encoding="utf-8")
         await rig.run_turn("Hello")
         system = str(server.bodies[-1]["messages"][0]["content"])
         assert system.index("Be brief.") < system.index("Test with make.")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
@@ -293,21 +293,24 @@ async def _check_quit_asks_once(rig: WindowRig) -> None:
 
 
 async def _check_what_is_not_saved(rig: WindowRig, second: ControlledWindow) -> None:
-    """What one saves the other shows; what isn't saved stays, and is asked about where it is."""
-    await second.settings.show("instructions")
-    theirs, mine = second.settings.view, rig.settings
-    theirs.instructions.workspace.text.setPlainText("Answer in short sentences.")
+    """What is saved is shown in each; what isn't saved stays, and is asked about where it is."""
+    await second.settings.show("providers")
+    theirs = second.settings.view
+    theirs.providers.add()
+    for field in theirs.providers.editor.findChildren(QLineEdit, "base_url"):
+        QTest.keyClicks(field, "http://127.0.0.1:9/v1")
     assert second.unsaved_settings()
+    await second.settings.show("instructions")
     rig.window.activateWindow()
     await until(rig.window.isActiveWindow, "the first window in front")
     await rig.wiring.settings.show("instructions")
     assert (rig.window.page(), second.window.page()) == ("settings", "settings")
     assert not rig.app_window.unsaved_settings()
-    mine.instructions.personal.text.setPlainText("Be brief.")
-    await act(mine.instructions.personal.save_button.click)
+    path = rig.wiring.services.user_instructions.path()
+    path.write_text("Be brief.", encoding="utf-8")
     second.window.activateWindow()
-    await until(lambda: theirs.instructions.personal.text.toPlainText() == "Be brief.", "what was saved")
-    assert theirs.instructions.workspace.text.toPlainText() == "Answer in short sentences."
+    await until(lambda: theirs.instructions.personal.excerpt.text() == "Be brief.", "what was saved")
+    assert second.unsaved_settings()
     await _check_they_are_asked_about_once(rig, second)
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, QUrl, Signal
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -32,6 +31,7 @@ from helix_desktop.ui.kit.forms import Field, Form, Group, Line, Toggle, Values,
 from helix_desktop.ui.kit.intents import OpenSettings
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.kit.session import Session
+from helix_desktop.ui.settings.page_layout import open_text_file
 from helix_desktop.words.numbers import format_integer, format_percent
 from helix_desktop.words.policies import profile_name
 from helix_desktop.words.translation import Translator, current_language, translate
@@ -91,10 +91,9 @@ class PolicyFiles(QObject):
         try:
             if not file.path.exists():
                 file.save(workspace.policy)
+            open_text_file(file.path)
         except HelixError as error:
             self._session.actions.show_error(error)
-        else:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(file.path)))
 
     def replace(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""
