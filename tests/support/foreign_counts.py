@@ -222,7 +222,12 @@ def _count_tree(lines: list[Line], agent: str) -> Counts:
     on_way = {node: place for place, node in enumerate(tree.way(newest))}
     by_answer = {tree.messages[node]: on_way[node] for node in on_way if node in tree.messages}
     here = [call_id for call_id, node in calls.items() if tree.messages.get(node) in by_answer]
-    counts.calls = sorted(here, key=lambda call_id: by_answer[tree.messages[calls[call_id]]])
+
+    def order(call_id: str) -> tuple[int, int]:
+        node = calls[call_id]
+        return by_answer[tree.messages[node]], tree.times[node]
+
+    counts.calls = sorted(here, key=order)
     return counts
 
 

@@ -9,6 +9,7 @@ import json
 import os
 from collections.abc import AsyncGenerator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -328,3 +329,47 @@ async def test_a_session_that_ends_with_exit_ended_well(rig: Rig) -> None:
     assert again.result.extended == done.sessions
     (summary,) = await rig.store.sessions()
     assert summary.interrupted
+
+
+def long_talk() -> list[Line]:
+    """A session with two calls in each answer, in two records, and an output behind each record."""
+    lines: list[Line] = []
+    before = ""
+    for turn in range(5):
+        names = [f"{turn}-{step}" for step in range(6)]
+        first, second = f"c{turn}a", f"c{turn}b"
+        lines += [
+            user(names[0], f"Question {turn}", before or None),
+            answer(names[1], names[0], called(first), message=f"m{turn}"),
+            output(names[2], names[1], first, f"first {turn}"),
+            answer(names[3], names[1], called(second), message=f"m{turn}"),
+            output(names[4], names[3], second, f"second {turn}"),
+            answer(names[5], names[4], said(f"Answer {turn}")),
+        ]
+        before = names[5]
+    return [{**line, "timestamp": f"2026-02-12T07:{place:02}:00Z"} for place, line in enumerate(lines)]
+
+
+@pytest.mark.parametrize("seed", range(12))
+async def test_records_within_a_few_lines_come_in_any_order(rig: Rig, seed: int) -> None:
+    chance = Random(seed)
+    lines = long_talk()
+    places = sorted(range(len(lines)), key=lambda place: place + chance.random() * 5)
+    path = rig.claude([lines[place] for place in places])
+    (found,) = await rig.foreign.find([path])
+    assert differences(count_source(path), await counted(rig, found)) == []
+
+
+@pytest.mark.parametrize("cuts", [(7, 14), (8, 9, 10), (1, 3, 20), (4, 16, 22, 27), (2, 11, 12, 13)])
+async def test_a_session_imported_in_stages_has_every_output(rig: Rig, cuts: tuple[int, ...]) -> None:
+    lines = long_talk()
+    for cut in cuts:
+        half = json.dumps(lines[cut])
+        await rig.run(await rig.foreign.find([rig.claude(lines[:cut], half[: len(half) // 2])]))
+    path = rig.claude(lines)
+    (found,) = await rig.foreign.find([path])
+    here = await counted(rig, found)
+    source = count_source(path)
+    assert (here.outputs, here.users, here.branches) == (source.outputs, source.users, 0)
+    assert sorted(here.calls) == sorted(source.calls)
+    assert len(await rig.store.sessions()) == 1
