@@ -74,6 +74,12 @@ class FileCoverage(msgspec.Struct, frozen=True):
     is_paused: bool = False
     error: str = ""
 
+    @property
+    def is_copying(self) -> bool:
+        """Return True while files are copied for the first time."""
+        has_ended = self.is_complete or bool(self.error)
+        return self.files > 0 and not has_ended and not self.is_paused
+
 
 class FileHistoryTotals(msgspec.Struct, frozen=True):
     """What a file history holds: `contents` of files, all bytes, those stored, and those of it on disk.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -38,6 +38,73 @@ log = logging.getLogger(__name__)
 _QUIT, _HIDE, _EXPORT = "quit", "hide", "export"
 
 
+class QuitReasons(msgspec.Struct, frozen=True):
+    """Why the user may want to stay."""
+
+    running: tuple[str, ...] = ()
+    """Titles of the sessions in which a turn runs that can go on at the next start."""
+    missing: tuple[tuple[str, str, StoreWriteFailed], ...] = ()
+    """Workspaces whose files are gone: the id, the name, and the error."""
+    drafts: tuple[UnsavedDraft, ...] = ()
+    """Those that can't be saved, of other workspaces."""
+    settings: tuple[str, ...] = ()
+    """Pages of the settings with what isn't saved."""
+    copied: tuple[str, ...] = ()
+    """Names of the workspaces whose files are copied for the first time."""
+
+    @property
+    def is_any(self) -> bool:
+        return bool(self.lines())
+
+    @property
+    def loses_anything(self) -> bool:
+        return bool(self.missing or self.drafts or self.settings)
+
+    def lines(self) -> list[str]:
+        """Return a line for each reason."""
+        lines = [_missing_line(name, error) for _, name, error in self.missing]
+        if self.running:
+            lines.append(_running_line(self.running))
+        if self.drafts:
+            lines.append(_drafts_line(self.drafts))
+        if self.settings:
+            lines.append(_settings_line(self.settings))
+        if self.copied:
+            names = ", ".join(self.copied)
+            lines.append(tr("Files of {workspaces} are being copied for undo.", workspaces=names))
+        return lines
+
+
+def _running_line(titles: Sequence[str]) -> str:
+    which = tr("The agent is working in “{session}”.", session=ellipsize(titles[0]))
+    if len(titles) > 1:
+        which = tr.plural(
+            len(titles), "The agent is working in %n session.", "The agent is working in %n sessions."
+        )
+    return translate(join_sentences(which, tr("Quitting stops it, and you can continue later.")))
+
+
+def _missing_line(name: str, error: StoreWriteFailed) -> str:
+    what = tr("“{workspace}” isn't saved.", workspace=name)
+    return translate(join_sentences(what, error.what, error.why, error.fix))
+
+
+def _drafts_line(drafts: Sequence[UnsavedDraft]) -> str:
+    what = tr("What you wrote in “{session}” isn't saved.", session=drafts[0].title)
+    if len(drafts) > 1:
+        what = tr.plural(
+            len(drafts),
+            "What you wrote in %n session isn't saved.",
+            "What you wrote in %n sessions isn't saved.",
+        )
+    error = drafts[0].error
+    return translate(join_sentences(what, error.what, error.why, error.fix))
+
+
+def _settings_line(pages: Sequence[str]) -> str:
+    return tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))
+
+
 class QuitController(WindowPart):
     """Decides what closing a window does: one of several closes, the last one quits or hides."""
 
@@ -60,7 +127,7 @@ class QuitController(WindowPart):
                 # Drafts that can't be saved wait in the other windows.
                 app_window = self._windows.find(self._window)
                 pages = app_window.unsaved_settings()
-                if not pages or await self._may_lose_settings(pages, is_quit=False):
+                if not pages or await self._may_lose_settings(pages):
                     await self._windows.close_window(app_window)
             finally:
                 self._is_asking = False
@@ -77,17 +144,10 @@ class QuitController(WindowPart):
             return
         self._is_asking, self._windows.asks_to_quit = True, self._window
         try:
-            # That question says that everything is saved; what is lost otherwise is asked next.
-            running = [
-                session_title(conversation.session.transcript.title)
-                for workspace in self._services.open_workspaces.values()
-                for conversation in workspace.conversations
-                if conversation.is_running
-            ]
-            asks = running and not await self._missing_files()
-            answer = await self._ask_about_agents(running) if asks else _QUIT
-            if answer == _QUIT and not await self._may_lose_drafts():
-                answer = ""
+            reasons = await self._find_reasons()
+            answer = _QUIT
+            if reasons.is_any:
+                answer = await self._ask_to_quit(reasons)
         finally:
             self._is_asking, self._windows.asks_to_quit = False, None
         if answer == _QUIT:
@@ -95,21 +155,34 @@ class QuitController(WindowPart):
         elif answer == _HIDE:
             self.tray.hide_window()
             self._windows.hide()
+        elif answer == _EXPORT:
+            workspace_id, _, _ = reasons.missing[0]
+            self._window.perform(Export(workspace_id))
 
-    async def _may_lose_drafts(self) -> bool:
-        """Save what the user wrote; return False where that can't be and they want to stay."""
+    async def _find_reasons(self) -> QuitReasons:
+        """Save what the user wrote, and return why they may want to stay."""
         by_session: dict[str, UnsavedDraft] = {}
         for app_window in [*self._windows.windows]:
             by_session |= {draft.session_id: draft for draft in await app_window.save_drafts()}
         missing = await self._missing_files()
-        for workspace_id, error in missing.items():
-            if not await self._may_lose_workspace(workspace_id, error):
-                return False
-        drafts = [draft for draft in by_session.values() if draft.workspace.id not in missing]
-        if drafts and not await self._may_lose_texts(drafts):
-            return False
+        workspaces = [*self._services.open_workspaces.values()]
+        saved = [workspace for workspace in workspaces if workspace.id not in missing]
+        conversations = [each for workspace in saved for each in workspace.conversations]
         pages = [page for app_window in self._windows.open_windows for page in app_window.unsaved_settings()]
-        return not pages or await self._may_lose_settings(pages, is_quit=True)
+        names = {workspace.id: self._services.registry.get(workspace.id).name for workspace in workspaces}
+        return QuitReasons(
+            running=tuple(
+                session_title(conversation.session.transcript.title)
+                for conversation in conversations
+                if conversation.is_running
+            ),
+            missing=tuple((lost, names[lost], error) for lost, error in missing.items()),
+            drafts=tuple(draft for draft in by_session.values() if draft.workspace.id not in missing),
+            settings=tuple(pages),
+            copied=tuple(
+                names[workspace.id] for workspace in workspaces if workspace.changes.coverage.is_copying
+            ),
+        )
 
     async def _missing_files(self) -> dict[str, StoreWriteFailed]:
         """Return why nothing can be saved, by workspace, for those whose files are gone."""
@@ -121,57 +194,23 @@ class QuitController(WindowPart):
         self._windows.show()
         return await dialogs.ask(self._window, what, why, (DialogChoice("", tr("Cancel")), *choices))
 
-    async def _ask_about_agents(self, running: list[str]) -> str:
-        choices = [DialogChoice(_QUIT, tr("Stop and quit"), "danger")]
-        if self.tray.is_available():
+    async def _ask_to_quit(self, reasons: QuitReasons) -> str:
+        words = tr("Quit")
+        if reasons.running:
+            words = tr("Stop and quit")
+        if reasons.loses_anything:
+            words = tr("Quit without saving")
+        choices = [DialogChoice(_QUIT, words, "danger")]
+        if reasons.missing:
+            choices.append(DialogChoice(_EXPORT, tr("Export…"), "primary"))
+        elif reasons.running and self.tray.is_available():
             choices.append(DialogChoice(_HIDE, tr("Keep running in tray"), "primary"))
-        if len(running) == 1:
-            which = tr("The agent is working in “{session}”.", session=ellipsize(running[0]))
-        else:
-            which = tr.plural(
-                len(running), "The agent is working in %n session.", "The agent is working in %n sessions."
-            )
-        outcome = tr("Quitting stops it. Everything so far is saved, and you can continue later.")
-        why = translate(join_sentences(which, outcome))
-        return await self._ask(tr("Quit while the agent is working?"), why, *choices)
+        return await self._ask(tr("Quit Helix Desktop?"), "\n\n".join(reasons.lines()), *choices)
 
-    async def _may_lose_texts(self, unsaved: list[UnsavedDraft]) -> bool:
-        if len(unsaved) == 1:
-            what = tr("Quit without what you wrote in “{session}”?", session=unsaved[0].title)
-        else:
-            what = tr.plural(
-                len(unsaved),
-                "Quit without what you wrote in %n session?",
-                "Quit without what you wrote in %n sessions?",
-            )
-        error = unsaved[0].error
-        why = translate(join_sentences(error.what, error.why, error.fix))
-        return await self._may_lose(what, why, is_quit=True)
-
-    async def _may_lose_workspace(self, workspace_id: str, error: StoreWriteFailed) -> bool:
-        """Return True if the user quits without a workspace whose files are gone; it can be exported."""
-        name = self._services.registry.get(workspace_id).name
-        answer = await self._ask(
-            tr("Quit without saving “{workspace}”?", workspace=name),
-            translate(join_sentences(error.what, error.why, error.fix)),
-            DialogChoice(_QUIT, tr("Quit without saving"), "danger"),
-            DialogChoice(_EXPORT, tr("Export…"), "primary"),
-        )
-        if answer == _EXPORT:
-            self._window.perform(Export(workspace_id))
-        return answer == _QUIT
-
-    async def _may_lose_settings(self, pages: list[str], is_quit: bool) -> bool:
-        why = tr("What you typed in Settings isn't saved yet: {pages}.", pages=", ".join(pages))
-        quits, closes = (
-            tr("Quit without saving your settings?"),
-            tr("Close the window without saving your settings?"),
-        )
-        return await self._may_lose(quits if is_quit else closes, why, is_quit)
-
-    async def _may_lose(self, what: str, why: str, is_quit: bool) -> bool:
-        words = tr("Quit without saving") if is_quit else tr("Close without saving")
-        return await self._ask(what, why, DialogChoice(_QUIT, words, "danger")) == _QUIT
+    async def _may_lose_settings(self, pages: list[str]) -> bool:
+        what = tr("Close the window without saving your settings?")
+        close = DialogChoice(_QUIT, tr("Close without saving"), "danger")
+        return await self._ask(what, _settings_line(pages), close) == _QUIT
 
 
 _MAX_NAMES = 3  # sessions that are named
