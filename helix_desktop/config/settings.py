@@ -52,7 +52,8 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
 
     `reported` holds the figures that its server reported last, `reported_by` which part of the server;
     `tested_tools` is whether it called a tool in the last test that could tell. `learned` is the context
-    window that an error of its server said, which counts where it is smaller than the other figures.
+    window that an error of its server said, which counts where it is smaller than the other figures;
+    `refused` are the parts of requests that its server refuses, with its words.
     `effort` is how much the user wants it to think; `headers`, `secret_headers`, `body` are `RequestExtras`.
     """
 
@@ -61,6 +62,7 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     reported_by: str = msgspec.field(default="", name="told_by")
     tested_tools: bool | None = None
     learned: LearnedWindow | None = None
+    refused: dict[str, str] = msgspec.field(default_factory=dict)
     effort: Effort = ""
     headers: dict[str, str] = msgspec.field(default_factory=dict)
     secret_headers: tuple[str, ...] = ()

@@ -52,6 +52,7 @@ from helix_desktop.providers.dialect import (
     unwrapped_arguments,
 )
 from helix_desktop.providers.http import HttpError
+from helix_desktop.providers.plain_form import PlainPart, plain_request
 from helix_desktop.providers.repeats import StreamedArguments, StreamedText
 
 _text = TextContext("Providers")
@@ -597,6 +598,7 @@ class MessagesDialect:
         self.info, self.new_id = info, new_id
         self.max_output_tokens = info.output or info.reserve
         self.requires_same_prefix = False
+        self.refuses_thinking = False  # also with the same prefix, of earlier answers
         self.supports_breakpoints = self.supports_long_lifetime = True
         self.effort_form: EffortForm = "adaptive"
         self.effort_refusals: dict[str, str] = {}
@@ -614,22 +616,30 @@ class MessagesExchange:
             for verbatim in (message.verbatim or {} for message in request.messages)
         )
         self._thinking_scope: ThinkingScope = "bound" if bound else "all"
+        if dialect.refuses_thinking:
+            self._thinking_scope = "none"
         self._breakpoints = dialect.supports_breakpoints
         wants_long = request.cache is not None and request.cache.keep_long
         self._keep_long = wants_long and dialect.supports_long_lifetime and self._breakpoints
         self._prefix, self._sent_thinking = "", False
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
+        self.left_out: frozenset[PlainPart] = frozenset()
 
     def body(self) -> bytes:
+        has_thinking = "reasoning" not in self.left_out
+        has_hints = "cache" not in self.left_out
+        scope: ThinkingScope = self._thinking_scope if has_thinking else "none"
+        level: SentEffort = self.effort.level if has_thinking else ""
         encoded = encode_request(
             self._dialect.info,
-            self._request,
+            # Messages of a role in a row are one in this dialect, whatever is left out.
+            plain_request(self._request, self.left_out - {"roles"}),
             max_output_tokens=self._max_output_tokens,
-            thinking_scope=self._thinking_scope,
-            breakpoints=self._breakpoints,
-            keep_long=self._keep_long,
+            thinking_scope=scope,
+            breakpoints=self._breakpoints and has_hints,
+            keep_long=self._keep_long and has_hints,
             effort_fields=effort_fields(
-                self.effort.level, self._dialect.effort_form, self._max_output_tokens - MIN_ANSWER_TOKENS
+                level, self._dialect.effort_form, self._max_output_tokens - MIN_ANSWER_TOKENS
             ),
         )
         self._prefix, self._sent_thinking = encoded.prefix, encoded.has_thinking
@@ -694,6 +704,7 @@ class MessagesExchange:
             self._thinking_scope, self._dialect.requires_same_prefix = "bound", True
         else:
             self._thinking_scope = "none"
+            self._dialect.refuses_thinking = True
         return True
 
     def _drop_long_lifetime(self, error_text: str) -> bool:

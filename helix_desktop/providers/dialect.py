@@ -28,6 +28,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
+from helix_desktop.providers.plain_form import PlainPart
 from helix_desktop.providers.repeats import is_same_arguments, single_arguments
 from helix_desktop.providers.server_errors import extract_error_text
 
@@ -112,7 +113,15 @@ class CacheFields:
         return bool(refused)
 
 
-VARIANT_ERROR_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+VARIANT_ERROR_STATUSES = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.NOT_FOUND,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+    }
+)
 """Statuses by which servers refuse the form of a request; another variant may succeed."""
 
 NewId = Callable[[], str]
@@ -164,9 +173,13 @@ class AnswerAssembler(Protocol):
 
 
 class Exchange(Protocol):
-    """One request in a dialect, for all its attempts; `effort` is the level that it asks for."""
+    """One request in a dialect, for all its attempts; `effort` is the level that it asks for.
+
+    `left_out` are parts of the usual form that it goes without.
+    """
 
     effort: RequestEffort
+    left_out: frozenset[PlainPart]
 
     def body(self) -> bytes:
         """Return the request as JSON, in its current variant."""

@@ -50,6 +50,7 @@ from helix_desktop.providers.dialect import (
     reported_usage,
     unwrapped_arguments,
 )
+from helix_desktop.providers.plain_form import PlainPart, plain_request
 from helix_desktop.providers.repeats import StreamedArguments, StreamedText, is_same_arguments
 from helix_desktop.providers.streaming import streamed_error
 
@@ -60,7 +61,8 @@ class RequestVariant(msgspec.Struct, frozen=True):
     `asks_usage`: with the field that requests usage. `sends_server_fields`: with the extra fields of the
     server's own messages. `fills_reasoning`: with empty reasoning where there is none. `signs_calls`: with a
     signature for calls that have none. `uses_short_ids`: with call ids of nine characters.
-    `cuts_descriptions`: with at most 1,024 characters of a tool's description.
+    `cuts_descriptions`: with at most 1,024 characters of a tool's description. `fills_content`: with an empty
+    text in place of null.
     """
 
     asks_usage: bool = True
@@ -69,6 +71,7 @@ class RequestVariant(msgspec.Struct, frozen=True):
     signs_calls: bool = False
     uses_short_ids: bool = False
     cuts_descriptions: bool = False
+    fills_content: bool = False
 
 
 DEFAULT_VARIANT = RequestVariant()
@@ -193,6 +196,8 @@ class _MessageEncoder:
             raw["content"] = message.text or None
         if self._variant.fills_reasoning:
             raw.setdefault("reasoning_content", "")
+        if self._variant.fills_content and raw.get("content") is None:
+            raw["content"] = ""
         sent = {call["id"]: call for call in raw.pop("tool_calls", ())}
         if message.calls:
             raw["tool_calls"] = [self._call(call, sent.get(call.id, {})) for call in message.calls]
@@ -704,9 +709,20 @@ class ChatExchange:
         self._variant = dialect.variant
         self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
+        self.left_out: frozenset[PlainPart] = frozenset()
 
     def body(self) -> bytes:
-        return request_body(self._dialect.info, self._request, self._variant, self._cache, self.effort.level)
+        has_reasoning = "reasoning" not in self.left_out
+        variant = msgspec.structs.replace(
+            self._variant,
+            asks_usage=self._variant.asks_usage and "usage" not in self.left_out,
+            sends_server_fields=self._variant.sends_server_fields and has_reasoning,
+            fills_content="null" in self.left_out,
+        )
+        cache = self._cache if "cache" not in self.left_out else None
+        effort: SentEffort = self.effort.level if has_reasoning else ""
+        request = plain_request(self._request, self.left_out)
+        return request_body(self._dialect.info, request, variant, cache, effort)
 
     def new_assembler(self) -> ChatAssembler:
         info = self._dialect.info

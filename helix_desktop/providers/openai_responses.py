@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -51,6 +50,7 @@ from helix_desktop.providers.dialect import (
     reported_usage,
     unwrapped_arguments,
 )
+from helix_desktop.providers.plain_form import PlainPart, plain_request
 from helix_desktop.providers.repeats import StreamedArguments, StreamedText
 from helix_desktop.providers.streaming import streamed_error
 
@@ -72,13 +72,15 @@ def request_body(
     *,
     include_encrypted: bool = True,
     send_reasoning: bool = True,
+    send_ids: bool = True,
     cache: CacheFields | None = None,
     effort: SentEffort = "",
 ) -> bytes:
     """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
 
-    `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back; `cache`
-    is what is asked of the provider's cache, `effort` the level of reasoning.
+    `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back,
+    `send_ids` the ids and statuses of items; `cache` is what is asked of the provider's cache, `effort` the
+    level of reasoning.
     """
     history = _MessageEncoder(info, request.image_data, send_reasoning)
     ends = cache.ends if cache is not None else frozenset()
@@ -98,7 +100,7 @@ def request_body(
         body["instructions"] = PART_SEPARATOR.join(instructions)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
-    body["input"] = history.items
+    body["input"] = history.items if send_ids else [_plain_item(item) for item in history.items]
     return encode_json(merge_fields(body, info.extras.body))
 
 
@@ -191,6 +193,11 @@ def _original_items(message: Message, info: ModelInfo, send_reasoning: bool) -> 
         return items
     others = [item for item in items if item.get("type") != "reasoning"]
     return [_drop_id(item) for item in others] if thoughts else others
+
+
+def _plain_item(item: Item) -> Item:
+    """Return an item without its id and status: nothing is stored by which a server could look for it."""
+    return {key: value for key, value in _drop_id(item).items() if key != "status"}
 
 
 def _drop_id(item: Item) -> Item:
@@ -555,6 +562,7 @@ class ResponsesDialect:
     def __init__(self, info: ModelInfo, new_id: NewId) -> None:
         self.info, self.new_id = info, new_id
         self.supports_encrypted_reasoning = True
+        self.refuses_reasoning = False  # of earlier answers
         self.refused_cache_fields: set[str] = set()
         self.effort_refusals: dict[str, str] = {}
 
@@ -566,18 +574,23 @@ class ResponsesExchange:
     def __init__(self, dialect: ResponsesDialect, request: ModelRequest) -> None:
         self._dialect, self._request = dialect, request
         self._include_encrypted = dialect.supports_encrypted_reasoning
-        self._send_reasoning = True
+        self._send_reasoning = not dialect.refuses_reasoning
         self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
+        self.left_out: frozenset[PlainPart] = frozenset()
 
     def body(self) -> bytes:
+        has_reasoning = "reasoning" not in self.left_out
+        cache = self._cache if "cache" not in self.left_out else None
+        effort: SentEffort = self.effort.level if has_reasoning else ""
         return request_body(
             self._dialect.info,
-            self._request,
-            include_encrypted=self._include_encrypted,
-            send_reasoning=self._send_reasoning,
-            cache=self._cache,
-            effort=self.effort.level,
+            plain_request(self._request, self.left_out),
+            include_encrypted=self._include_encrypted and has_reasoning,
+            send_reasoning=self._send_reasoning and has_reasoning,
+            send_ids="ids" not in self.left_out,
+            cache=cache,
+            effort=effort,
         )
 
     def new_assembler(self) -> ResponsesAssembler:
@@ -587,7 +600,7 @@ class ResponsesExchange:
     def adapt_to_error(self, status: int, error_text: str) -> bool:
         """Leave out refused fields or reasoning, or stop requesting it if there is none; True if changed."""
         low = error_text.lower()
-        if status not in VARIANT_ERROR_STATUSES | {HTTPStatus.NOT_FOUND}:
+        if status not in VARIANT_ERROR_STATUSES:
             return False
         if self._cache.learn(low) or self.effort.learn(error_text, _EFFORT_REFUSED):
             return True
@@ -598,5 +611,6 @@ class ResponsesExchange:
             return True
         if about_reasoning and self._send_reasoning and has_reasoning(self._request, self._dialect.info):
             self._send_reasoning = False
+            self._dialect.refuses_reasoning = True
             return True
         return False

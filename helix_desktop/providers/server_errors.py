@@ -213,6 +213,42 @@ def status_of_error(error: Any) -> int:
     return int(HTTPStatus.NOT_FOUND) if _NO_MODEL.search(_find_message(error).lower()) else 0
 
 
+_OTHER_CAUSE = re.compile(
+    r"filter|safety|moderat|content.?polic|prohibited|flagged|max_(completion_|output_)?tokens|unauthori[sz]ed"
+)
+"""Words of refusals that no other form of the request prevents, in lower case."""
+_OF_THE_FORM = re.compile(
+    r"\b(roles?|content|messages?|tools?|function|image|field|param\w*|schema|template|jinja|alternate"
+    r"|argument|invalid|unsupported|expected|unexpected|null|missing|unknown|validation|item|id)\b"
+)
+"""Words by which servers blame the form of a request, whatever their status; in lower case."""
+
+
+def is_form_refused(status: int, body: str, error: ModelError | TransientError) -> bool:
+    """Return True if a refusal may be about the form of the request: a plainer one may be answered.
+
+    `error` is what the refusal was read as. Statuses that mostly mean something else (403, 404, 500, and 0
+    inside a stream) count only with words about a request.
+    """
+    lowered = f"{extract_error_text(body)}".lower()
+    is_other = (
+        _NO_CREDIT.search(lowered)
+        or _QUOTA.search(lowered)
+        or _BILLING.search(lowered)
+        or _NO_MODEL.search(lowered)
+        or _NO_TOOLS.search(lowered)
+        or _OTHER_CAUSE.search(lowered)
+    )
+    if is_other or not (type(error) is ModelRequestRejected or isinstance(error, TransientError)):
+        return False
+    if status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY):
+        return True
+    if status == HTTPStatus.FORBIDDEN and _KEY.search(lowered):
+        return False
+    is_listed = status in (0, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.INTERNAL_SERVER_ERROR)
+    return is_listed and _OF_THE_FORM.search(lowered) is not None
+
+
 def http_status_text(status: int) -> str:
     try:
         return f"HTTP {status} {HTTPStatus(status).phrase}"

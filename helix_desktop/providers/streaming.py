@@ -43,11 +43,14 @@ from helix_desktop.providers.dialect import (
 )
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, HttpResponse
+from helix_desktop.providers.plain_form import PARTS, PlainForm, PlainPart
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.server_errors import (
     body_excerpt,
     error_for_status,
     error_in,
+    extract_error_text,
+    is_form_refused,
     network_error,
     status_of_error,
 )
@@ -255,7 +258,8 @@ _MAX_VARIANTS = 8  # maximum number of variants tried for one request
 class StreamedModel:
     """A model behind a server; implements the agent's `Model`. `stall_s` is the stall timeout.
 
-    `limits` is what its errors and answers have shown of its window.
+    `limits` is what its errors and answers have shown of its window, `plain_form` what they have shown of the
+    form in which it takes requests.
     """
 
     def __init__(
@@ -266,8 +270,10 @@ class StreamedModel:
         retry_policy: RetryPolicy | None = None,
         stall_s: float = STALL_S,
         limits: WindowLimits | None = None,
+        plain_form: PlainForm | None = None,
     ) -> None:
         self._info, self._fitted_info = info, info
+        self._plain_form = plain_form or PlainForm()
         self._limits = limits or WindowLimits()
         self._endpoint = endpoint
         self._dialect = dialect
@@ -292,7 +298,9 @@ class StreamedModel:
         # The base64 of these bytes is the digest itself.
         stand_ins = {digest: b64decode(digest) for digest in digests}
         request = msgspec.structs.replace(request, image_data=stand_ins)
-        body = self._dialect.exchange(request).body()
+        exchange = self._dialect.exchange(request)
+        exchange.left_out = self._plain_form.left_out
+        body = exchange.body()
         return self._endpoint.redact(body.decode()).encode()
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
@@ -302,6 +310,7 @@ class StreamedModel:
         the iterator, or canceling the task, closes the connection.
         """
         exchange = self._dialect.exchange(request)
+        search = _FormSearch(self._plain_form, exchange)
         retry_state, variants = RetryState(self._retry_policy), 0
         can_ask_again, had_no_mark = True, False
         while True:
@@ -311,12 +320,26 @@ class StreamedModel:
                 async with aclosing(self._attempt(exchange, can_adapt, request, had_no_mark)) as items:
                     async for item in items:
                         if isinstance(item, ModelResponse):
+                            await search.note_answer()
                             yield self._checked(item, request, can_ask_again)
                         else:
                             yield item
                 return
             except _RequestAdapted:
                 continue
+            except _FormRefused as refusal:
+                if search.goes_plain(refusal):
+                    continue
+                first = search.first_refusal or refusal
+                search.restore()
+                if not isinstance(first.error, TransientError):
+                    raise first.error from refusal
+                failure = first.error
+                variants -= 1
+                reason, wait_s = failure.reason, retry_state.next_wait_s(failure.retry_after_s)
+                if wait_s is None:
+                    raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
+                remedies = failure.error.remedies
             except TransientError as failure:
                 variants -= 1
                 had_no_mark = isinstance(failure.__cause__, _NoEndMark)
@@ -375,7 +398,10 @@ class StreamedModel:
                     text = await reply.text()
                     if can_adapt and exchange.adapt_to_error(reply.status, text):
                         raise _RequestAdapted
-                    raise error_of(reply.status, text, reply.headers)
+                    error = error_of(reply.status, text, reply.headers)
+                    if is_form_refused(reply.status, text, error):
+                        raise _FormRefused(error, text)
+                    raise error
                 async with aclosing(self._read_answer(reply, assembler)) as items:
                     async for item in items:
                         yield item
@@ -384,7 +410,10 @@ class StreamedModel:
                 await _report(request, "refused")
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
-            raise error_of(sent.status, sent.body, {}, is_streamed=True) from sent
+            error = error_of(sent.status, sent.body, {}, is_streamed=True)
+            if not assembler.progress and is_form_refused(sent.status, sent.body, error):
+                raise _FormRefused(error, sent.body) from sent
+            raise error from sent
         except HttpError as fault:
             # After its finish reason the answer is complete, even if the connection breaks.
             if not assembler.is_complete:
@@ -556,6 +585,70 @@ class _NoEndMark(HttpError):
 
 class _RequestAdapted(Exception):
     """The server refused a variant of the request; there is another one."""
+
+
+class _FormRefused(Exception):
+    """The server refused a request, perhaps for its form; `error` is what is said without another one."""
+
+    def __init__(self, error: ModelError | TransientError, body: str) -> None:
+        super().__init__(body)
+        self.error = error
+        self.words = str(extract_error_text(body))
+
+
+class _FormSearch:
+    """One request in the search for what its server refuses: a part comes back, or all that can go do.
+
+    `first_refusal` is the refusal that made the request plain; None: none did.
+    """
+
+    def __init__(self, form: PlainForm, exchange: Exchange) -> None:
+        self._form, self._exchange = form, exchange
+        self._usual = form.left_out
+        exchange.left_out = self._usual
+        testable = [part for part in form.suspects if self._changes_body(part)]
+        self._trial = form.next_trial(testable)
+        exchange.left_out = self._usual - self._trial
+        plainest: frozenset[PlainPart] = frozenset(PARTS)
+        self._plainer = [self._usual, plainest] if self._trial else [plainest]  # forms still to try
+        self.first_refusal: _FormRefused | None = None
+
+    def _changes_body(self, part: PlainPart) -> bool:
+        """Return True if the request is another one without a part, in the form in which it is now."""
+        former = self._exchange.left_out
+        self._exchange.left_out = former - {part}
+        with_part = self._exchange.body()
+        self._exchange.left_out = former | {part}
+        without_part = self._exchange.body()
+        self._exchange.left_out = former
+        return with_part != without_part
+
+    def goes_plain(self, refusal: _FormRefused) -> bool:
+        """Go on in a plainer form after a refusal; return False if there is none."""
+        self.first_refusal = self.first_refusal or refusal
+        refused_body = self._exchange.body()
+        while self._plainer:
+            self._exchange.left_out = self._plainer.pop(0)
+            if self._exchange.body() != refused_body:
+                return True
+        return False
+
+    def restore(self) -> None:
+        """Go back to the usual form: the plainest one was refused, too."""
+        self._exchange.left_out = self._usual
+        self._trial = frozenset()
+
+    async def note_answer(self) -> None:
+        """Note what an answer shows: which part is refused, which one is not, or that one of them is."""
+        if self.first_refusal is None:
+            self._form.clear(self._trial)
+            return
+
+        if self._trial and self._plainer:
+            await self._form.blame(self._trial, self.first_refusal.words)
+        elif self._exchange.left_out == frozenset(PARTS):
+            self._exchange.left_out = self._form.left_out.intersection(self._form.refused)
+            self._form.suspect([part for part in PARTS if self._changes_body(part)])
 
 
 class StallTimer:

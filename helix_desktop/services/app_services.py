@@ -18,7 +18,7 @@ from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import DELEGATE, delegate_spec
 from helix_desktop.config.paths import DataDir, load_prompts, resources_dir
 from helix_desktop.config.secrets import ApiKey, KeySource, SecretStore
-from helix_desktop.config.settings import Settings
+from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.context.policy_numbers import ContextPolicy
@@ -138,6 +138,7 @@ class AppServices:
             demo_pause_s,
             response_timeout_s=response_timeout_s,
             save_learned=self._save_learned_window,
+            save_refused=self._save_refused_parts,
         )
         self.tools = ToolService(
             data_dir,
@@ -197,13 +198,25 @@ class AppServices:
         provider = self.settings.provider(provider_name)
         if provider is None:
             return
-        entry = msgspec.structs.replace(provider.entry(model), learned=learned)
+        await self._save_entry(provider, msgspec.structs.replace(provider.entry(model), learned=learned))
+
+    async def _save_refused_parts(self, provider_name: str, model: str, refused: Mapping[str, str]) -> None:
+        """Save which parts of requests a model's server refuses: its models know it already."""
+        provider = self.settings.provider(provider_name)
+        if provider is None:
+            return
+        await self._save_entry(
+            provider, msgspec.structs.replace(provider.entry(model), refused=dict(refused))
+        )
+
+    async def _save_entry(self, provider: Provider, entry: ModelEntry) -> None:
+        """Save what was learned of a model; if that fails, it holds for this run."""
         self.use_settings(self.settings.with_provider(provider.with_entry(entry)))
         self._models_in_use = self.settings
         try:
             await self._settings_file.save(self.settings)
         except HelixError as error:
-            log.warning("a learned context window holds for this run only: %s", error)
+            log.warning("what was learned of a model holds for this run only: %s", error)
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, on_progress: OnProgress = no_progress

@@ -26,6 +26,7 @@ from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import DEFAULT_PORTS, find_servers, identify, list_models
+from helix_desktop.providers.plain_form import PlainForm
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
 from helix_desktop.providers.streaming import WindowLimits
 from helix_desktop.services.provider_check import CheckStep, ProviderCheck
@@ -67,6 +68,8 @@ DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fas
 _ADHOC_PROVIDER = "server"
 SaveLearned = Callable[[str, str, LearnedWindow], Awaitable[None]]
 """Stores a window that was learned: the provider's name, the model's, and the window."""
+SaveRefusedParts = Callable[[str, str, Mapping[str, str]], Awaitable[None]]
+"""Stores what a server refuses of requests: the provider's name, the model's, and its words by part."""
 
 _LOCAL_TIMEOUTS = Timeouts(connect_s=1.0, read_s=5.0, write_s=5.0)  # a server of this machine answers at once
 
@@ -81,11 +84,15 @@ class ModelService:
         demo_pause_s: float = DEMO_PAUSE_S,
         response_timeout_s: float = PATIENCE_S,
         save_learned: SaveLearned | None = None,
+        save_refused: SaveRefusedParts | None = None,
     ) -> None:
         """`response_timeout_s` is how long a turn waits for a server that does not answer, in seconds.
 
-        `save_learned` stores a window that an error of a configured model said.
+        `save_learned` stores a window that an error of a configured model said, `save_refused` the parts of
+        requests that its server refuses.
         """
+        self._save_refused = save_refused
+        self._plain_forms: dict[tuple[str, str], PlainForm] = {}  # by address and model
         self._save_learned = save_learned
         self._limits: dict[tuple[str, str], WindowLimits] = {}  # by address and model
         self._retries = RetryPolicy(response_timeout_s)
@@ -189,7 +196,8 @@ class ModelService:
         key = self._secrets.from_variables(variables).value
         endpoint = self._endpoint(provider, key, advice_on_variables(variables))
         limits = self._window_limits(provider, info.name, is_window_given=bool(window_size))
-        return create_model(endpoint, info, retry_policy=self._retries, limits=limits)
+        form = self._plain_form(provider, info.name)
+        return create_model(endpoint, info, retry_policy=self._retries, limits=limits, plain_form=form)
 
     def _require_provider(self, label: str) -> None:
         """Raise InvalidInput for a typed label of a provider that is not set up."""
@@ -270,7 +278,22 @@ class ModelService:
     ) -> Model:
         endpoint = await self._saved_endpoint(provider, info.name)
         limits = self._window_limits(provider, info.name, is_window_given=is_window_given)
-        return create_model(endpoint, info, retry_policy=self._retries, limits=limits)
+        form = self._plain_form(provider, info.name)
+        return create_model(endpoint, info, retry_policy=self._retries, limits=limits, plain_form=form)
+
+    def _plain_form(self, provider: Provider, model: str) -> PlainForm:
+        """Return what is known of the form in which the server of a model takes requests."""
+
+        async def save(refused: Mapping[str, str]) -> None:
+            if self._has_stored_key_for(provider) and self._save_refused is not None:
+                await self._save_refused(provider.name, model, refused)
+
+        address = provider.base_url.strip().rstrip("/"), model
+        form = self._plain_forms.setdefault(address, PlainForm(save=save))
+        saved = self._settings().provider(provider.name)
+        if saved is not None and _same_origin(saved.base_url, provider.base_url):
+            form.refused = dict(saved.entry(model).refused)  # the user may have reset it
+        return form
 
     def _window_limits(self, provider: Provider, model: str, *, is_window_given: bool) -> WindowLimits:
         """Return what is known of the window of a model at an address; of a given window, nothing yet."""

@@ -418,6 +418,26 @@ def test_a_learned_window_is_shown_with_its_reason_and_reset(qtbot: QtBot) -> No
     assert (changed[-1].window, changed[-1].learned) == (16_384, None)
 
 
+def test_a_refused_part_is_shown_with_the_server_s_words_and_reset(qtbot: QtBot) -> None:
+    refused = {"cache": "cachePoint is not accepted", "later": "of a later release"}
+    entry = ModelEntry(name="qwen3", refused=refused)
+    box = Provider(name="box", base_url="http://127.0.0.1:1/v1", models=(entry,))
+    form = ModelSpecForm()
+    qtbot.addWidget(form)
+    changed: list[ModelEntry] = []
+    form.changed.connect(changed.append)
+    spec = box.resolved_spec("qwen3")
+    form.show_model(entry, spec, spec, True, {})
+    assert form.refused.isVisibleTo(form)
+    assert "hints for the provider's discount (“cachePoint is not accepted”)" in form.refused.text()
+    assert "later (“of a later release”)" in form.refused.text()
+
+    find_child(form, QAbstractButton, "forget_figures").click()
+    assert changed == [msgspec.structs.replace(entry, refused={})]
+    form.show_model(changed[0], spec, spec, True, {})
+    assert not form.refused.isVisibleTo(form)
+
+
 def _add_header(form: ExtrasForm, name: str, value: str, *, is_secret: bool = False) -> None:
     press(form, f"{form.objectName()}_add_header")
     for field_name, text in (("header_name", name), ("header_value", value)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -27,7 +28,7 @@ from helix_desktop.workspaces.registry import WorkspaceRecord
 from tests.support.memory_keychain import MemoryKeychain
 from tests.support.model_contract import final_response
 from tests.support.model_servers import chat_server
-from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order
+from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, replies_in_order
 from tests.support.model_servers.dialects import DIALECTS, DialectCase
 from tests.support.scripted_model import ScriptedModel, WordCounter, text_reply
 
@@ -294,6 +295,39 @@ async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
     files = [path for path in services.data_dir.root.rglob("*") if path.is_file()]
     assert files
     assert not [path for path in files if b"s3cret" in path.read_bytes()]
+
+
+async def test_a_refused_part_is_stored_until_it_is_reset(services: AppServices) -> None:
+    """The next start sends requests without it, and after a reset the server is asked again."""
+    changes = ProviderChanges(services)
+
+    def script(body: dict[str, Any]) -> Reply:
+        if "stream_options" in body:
+            return api_error(400, "this field is not accepted")
+        return chat_server.text_reply("Fine.")
+
+    async with ChatServer(script) as server:
+        box = msgspec.structs.replace(BOX, base_url=server.base_url, models=(ModelEntry(name="small"),))
+        await changes.save(box, "", "")
+        for _ in range(4):
+            model = await services.models.by_label("box/small")
+            await final_response(model, ModelRequest((Message("user", "Hello"),)))
+
+        stored = SettingsFile(services.data_dir.settings_file).load()[0].provider("box")
+        assert stored is not None
+        assert stored.entry("small").refused == {"usage": "this field is not accepted"}
+        later = ModelService(lambda: services.settings, services.secrets)
+        model = await later.by_label("box/small")
+        sent = len(server.bodies)
+        await final_response(model, ModelRequest((Message("user", "Hello"),)))
+        assert ["stream_options" in body for body in server.bodies[sent:]] == [False]
+        await later.close()
+
+        await changes.save(box, "box", "")  # as it was: reset
+        model = await services.models.by_label("box/small")
+        sent = len(server.bodies)
+        await final_response(model, ModelRequest((Message("user", "Hello"),)))
+        assert "stream_options" in server.bodies[sent]
 
 
 async def test_a_learned_window_is_stored_until_it_is_reset(services: AppServices) -> None:

@@ -16,7 +16,7 @@ from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, Source
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import IconButton
 from helix_desktop.ui.design.cards import Disclosure, DisclosureHead
-from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.labels import ElidedLabel, label
 from helix_desktop.ui.design.layout import card, column, row
 from helix_desktop.ui.kit.forms import Choice, Choices, Form, Line, Values, align_labels
 from helix_desktop.words.costs import parse_tokens, parse_usd
@@ -267,11 +267,13 @@ class ModelSpecForm(QWidget):
         units = [self.form(name).trailing[name].findChildren(QLabel)[0] for name in _FIGURES]
         for (name, words, unit), shown in zip(_NUMBERS, units, strict=True):
             self.form(name).controls[name].setAccessibleName(tr("{name} ({unit})", name=words, unit=unit))
-            shown.setFixedWidth(max(label.sizeHint().width() for label in units))
+            shown.setFixedWidth(max(other.sizeHint().width() for other in units))
         for name in ("tools", "images", "effort"):
             self.form(name).controls[name].setMinimumWidth(_CHOICE_PX)
         self.advanced = Disclosure(DisclosureHead(tr("Advanced")), self._others)
-        parts = column(head, self._form, self.advanced, margins=(14, 10, 14, 12), gap=6)
+        self.refused = label("", "muted", wrap=True, name="refused_parts")
+        self.refused.hide()
+        parts = column(head, self.refused, self._form, self.advanced, margins=(14, 10, 14, 12), gap=6)
         self.setLayout(column(card(parts, "well")))
         for form in (self._form, self._others):
             form.edited.connect(self._note_invalid)
@@ -310,7 +312,10 @@ class ModelSpecForm(QWidget):
         self._figures.entry, self._figures.known_window = entry, int(defaults.number("window"))
         self._name.set_full_text(entry.name)
         self.default_button.setVisible(not is_default)
-        is_changed = entry.user_spec != ModelSpec() or entry.learned is not None
+        is_learned = entry.learned is not None or bool(entry.refused)
+        is_changed = entry.user_spec != ModelSpec() or is_learned
+        self.refused.setText("\n".join(_refused_text(part, words) for part, words in entry.refused.items()))
+        self.refused.setVisible(bool(entry.refused))
         self._reset_button.setVisible(is_changed or bool(invalid))
         for form in (self._form, self._others):
             form.refresh()
@@ -353,7 +358,24 @@ class ModelSpecForm(QWidget):
         entry = self._figures.entry
         self.invalid_changed.emit(entry.name, {})
         unset = msgspec.structs.asdict(ModelSpec())
-        self.changed.emit(msgspec.structs.replace(entry, learned=None, **unset))
+        self.changed.emit(msgspec.structs.replace(entry, learned=None, refused={}, **unset))
+
+
+_PARTS: dict[str, str] = {
+    "usage": text("the request for usage"),
+    "cache": text("hints for the provider's discount"),
+    "reasoning": text("reasoning of earlier answers, and effort"),
+    "ids": text("ids of earlier answers"),
+    "names": text("names of calls as the model wrote them"),
+    "null": text("empty messages as null"),
+    "roles": text("several messages of a role in a row"),
+}
+"""What a server may refuse of a request, in words; a name of a later release is shown as it is."""
+
+
+def _refused_text(part: str, words: str) -> str:
+    known = translate(_PARTS[part]) if part in _PARTS else part
+    return tr("Not sent, as the server refuses it: {part} (“{words}”)", part=known, words=words)
 
 
 def _number_text(name: str, number: float) -> str:

@@ -582,5 +582,5 @@ class ProviderModels(QWidget):
 
 def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
     source = source or ModelEntry(name=entry.name)
-    names = ("reported", "reported_by", "tested_tools", "learned")
+    names = ("reported", "reported_by", "tested_tools", "learned", "refused")
     return msgspec.structs.replace(entry, **{name: getattr(source, name) for name in names})
