@@ -56,9 +56,6 @@ class ShowEntryInChat(Intent, frozen=True):
     digest: str
 class ShowEntryInTimeline(Intent, frozen=True):
     digest: str
-class OpenHandover(Intent, frozen=True):  # which a search found, in its session
-    session_id: str
-    seq: int
 
 # fmt: on
 

@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
-from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
@@ -15,7 +14,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.store import NO_TOTALS
-from helix_desktop.domain.text_format import ellipsize_title
 from helix_desktop.domain.translatable_text import TextContext, system_reason
 from helix_desktop.services.entry_export import file_name
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
@@ -26,7 +24,6 @@ from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.layout import column, pane, row, splitter
-from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import FindShortcut
 from helix_desktop.ui.kit.commands import CacheCommands, EntryMenu, PageKeys, add_shortcut
 from helix_desktop.ui.kit.intents import OpenFolder, ShowPage, handles, perform
@@ -34,7 +31,6 @@ from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.entry_actions import (
     EntryActions,
-    OpenHandover,
     PinEntries,
     RestoreEntries,
     SaveEntry,
@@ -42,7 +38,7 @@ from helix_desktop.ui.outputs.entry_actions import (
     VerifyAllEntries,
     VerifyEntries,
 )
-from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, ChipRow, state_option
+from helix_desktop.ui.outputs.filter_bar import CacheFilterBar, state_option
 from helix_desktop.ui.outputs.preview import Preview
 from helix_desktop.ui.outputs.rows import (
     COLUMN_INDEX,
@@ -51,7 +47,6 @@ from helix_desktop.ui.outputs.rows import (
     MAX_LISTED,
     CacheFilter,
     CacheSearchResults,
-    HandoverLink,
     PreviewState,
 )
 from helix_desktop.ui.outputs.source import CacheSource
@@ -68,39 +63,6 @@ _VERIFIED = "verified"
 _SLOW_MS = 250
 
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
-
-_MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
-
-
-class HandoverHits(QWidget):
-    def __init__(self) -> None:
-        super().__init__()
-        self._links: Sequence[HandoverLink] = ()
-        self.caption = TextLine("", 12, role="muted")
-        self.caption.is_fixed_width = True
-        self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
-        self.chips = ChipRow()
-        top = (self.caption, self.chips)
-        self.setLayout(row(*top, margins=(18, 0, 12, 11), gap=9, stretch=1, top=top))
-        self.hide()
-
-    def show_links(self, links: Sequence[HandoverLink]) -> None:
-        if links == self._links:
-            return
-        self._links = links
-        self.caption.set_text(tr.plural(len(links), "Also in a summary:", "Also in %n summaries:"))
-        self.chips.show_chips(
-            [
-                (
-                    "bookmark" if link.is_checkpoint else "git-compare",
-                    ellipsize_title(link.title or link.session_id[:8], _MAX_TITLE_CHARS),
-                    f"{link.excerpt}\n{tr('Show in timeline')}",
-                    partial(perform, self, OpenHandover(link.session_id, link.seq)),
-                )
-                for link in links
-            ]
-        )
-        self.setVisible(bool(links))
 
 
 class OutputsPage(ThemedBackground):
@@ -136,7 +98,6 @@ class OutputsPage(ThemedBackground):
         self.preview = Preview(start, clock, self.keys)
         self.entry_actions = EntryActions(self.table, self.preview, self.keys)
         self.filter_bar = CacheFilterBar(clock)
-        self.handover_hits = HandoverHits()
         self.empty = EmptyState("database", "")
         self.no_match = EmptyState("search", tr("No entries match this filter"), tr("Clear filter"))
         self.loading = EmptyState("database", tr("Loading…"))
@@ -156,7 +117,7 @@ class OutputsPage(ThemedBackground):
             "Every output is stored whole under the SHA-256 of its bytes, also when cached or compacted."
         )
         self._lead = pane(row(TextLine(saved, role="muted")))
-        above = pane(column(self.filter_bar, self._lead, self.handover_hits, self._notice, gap=0))
+        above = pane(column(self.filter_bar, self._lead, self._notice, gap=0))
         body = column(above, self.splitter, self.empty, gap=0)
         body.setStretch(1, 1)
         body.setStretch(2, 1)
@@ -189,7 +150,6 @@ class OutputsPage(ThemedBackground):
         self._pending_digest, self._canceled_filter = "", None
         self.model.set_source(source)
         self.preview.show_state(None)
-        self.handover_hits.show_links(())
         self._notice.hide()
         self._totals, self._is_counted, self._is_listed = NO_TOTALS, source is None, False
         self._is_searching, self._unindexed = False, 0
@@ -320,9 +280,8 @@ class OutputsPage(ThemedBackground):
         if cache_filter == self._canceled_filter:
             return
         results = await source.search(cache_filter)
-        mentions = results.handovers
         while (
-            self._show_results(source, cache_filter, replace(results, handovers=mentions))
+            self._show_results(source, cache_filter, results)
             and results.cursor
             and cache_filter != self._canceled_filter
         ):
@@ -364,7 +323,6 @@ class OutputsPage(ThemedBackground):
             self._current_filter = cache_filter
             self.model.set_order(cache_filter.sort, bool(cache_filter.text))
             self.table.columns.set_searching(bool(cache_filter.text))
-        self.handover_hits.show_links(results.handovers)
         current_digest, bar = self.selected, self.table.verticalScrollBar()
         chosen = self.table.selected_digests() if self.table.selected_count() <= _MAX_CHOSEN else ()
         place, first = bar.value(), self.table.rowAt(0)

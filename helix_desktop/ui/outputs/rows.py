@@ -82,16 +82,6 @@ class CacheFilter(msgspec.Struct, frozen=True):
         return replace(self, sort=CacheSort()) != CacheFilter()
 
 
-class HandoverLink(msgspec.Struct, frozen=True):
-    """A handover or checkpoint that holds the words of a search: where it is, and the line that does."""
-
-    session_id: str
-    seq: int
-    title: str
-    excerpt: str
-    is_checkpoint: bool = False
-
-
 class CacheSearchResults(msgspec.Struct, frozen=True):
     """All digests that a search has found so far, in order; the cursor to go on from, empty when done.
 
@@ -100,7 +90,6 @@ class CacheSearchResults(msgspec.Struct, frozen=True):
 
     digests: bytes
     cursor: str = ""
-    handovers: tuple[HandoverLink, ...] = ()
     unindexed: int = 0
 
 

@@ -41,7 +41,6 @@ from helix_desktop.ui.outputs.rows import (
     CacheSearchResults,
     CacheSort,
     CacheState,
-    HandoverLink,
 )
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.translation import Translator
@@ -51,8 +50,6 @@ tr = Translator("Outputs")
 _SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
 _FIRST_ROWS = 128  # that are shown before all are listed
 _MAX_HITS = 100  # in one part of a search
-_MAX_HANDOVERS = 6
-_ALL_HANDOVERS = 10_000  # of which those of one session are chosen
 _CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
 _NEWEST = EntrySort("used", True)
 _ELSEWHERE: tuple[CacheState, int] = ("elsewhere", 0)
@@ -108,14 +105,12 @@ class CacheSource:
         A hash prefix finds its entries first.
         """
         store, filters, text = self._workspace.store, _store_filter(cache_filter), cache_filter.text.strip()
-        handovers: tuple[HandoverLink, ...] = ()
         if not cursor:
             await self._read_window(cache_filter)
             self._hits, self._terms = {}, parse_query(text)
             by_hash = await self._by_hash(text.lower(), filters)
             if by_hash:
                 return CacheSearchResults(self._sort_entries(by_hash, cache_filter))
-            handovers = await self._handovers(cache_filter)
         deadline = monotonic() + _SEARCH_PART_S
         # An index holds the names of everything: it would be found by nearly any word.
         kinds = cache_filter.entry_filter.kinds or ("output", "argument")
@@ -131,7 +126,6 @@ class CacheSource:
         return CacheSearchResults(
             self._sort_entries([hit.entry for hit in self._hits.values()], cache_filter),
             more,
-            handovers,
             results.unindexed,
         )
 
@@ -161,34 +155,6 @@ class CacheSource:
         any_kind = msgspec.structs.replace(filters, kinds=())
         page = await self._workspace.store.page(limit=_MAX_HITS, prefix=text, entry_filter=any_kind)
         return list(page.entries)
-
-    async def _handovers(self, cache_filter: CacheFilter) -> tuple[HandoverLink, ...]:
-        """Return the newest handovers that hold the filter's words, of the session that it asks for."""
-        text, stored_by = cache_filter.text.strip(), cache_filter.entry_filter.session
-        is_narrowed = cache_filter.session_only or bool(stored_by)
-        found = await self._workspace.store.search_handovers(
-            text, _ALL_HANDOVERS if is_narrowed else _MAX_HANDOVERS
-        )
-        if cache_filter.session_only:  # the sessions that the log on screen is made of, up to which event
-            conversation, log_ends = self._conversation(), dict[str, int]()
-            if conversation is not None:
-                transcript = conversation.session.transcript
-                log_ends = transcript.ancestors | {conversation.session.id: transcript.last_seq}
-            found = tuple(handover for handover in found if handover.seq <= log_ends.get(handover.session, 0))
-        if stored_by:
-            found = tuple(handover for handover in found if handover.session == stored_by)
-        handovers = found[:_MAX_HANDOVERS]
-        titles = dict(await self.sessions()) if handovers else {}
-        return tuple(
-            HandoverLink(
-                handover.session,
-                handover.seq,
-                titles.get(handover.session, ""),
-                handover.matches.best[0].excerpt.lstrip("- "),
-                handover.is_checkpoint,
-            )
-            for handover in handovers
-        )
 
     def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
         """Found entries in the filter's order, those of another state or session left out."""

@@ -32,7 +32,6 @@ from helix_desktop.ui.design.sized_dialog import bring_to_front
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.intents import handles
 from helix_desktop.ui.kit.notices import UNDONE_CHANGES, Answer, Notice, NoticeLevel
-from helix_desktop.ui.outputs.entry_actions import OpenHandover
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.session_lists import MISSING_FOLDER, ListedUpdate, SessionLists, is_untouched
@@ -559,13 +558,6 @@ class WorkspaceController(WindowPart):
             sessions = self._window.sidebar.session_list
             if sessions.chosen_id == session_id:  # else what is typed is for the one that was chosen after it
                 sessions.take_typed_text()
-
-    @handles(OpenHandover)
-    async def show_handover(self, session_id: str, seq: int) -> None:
-        if session_id != self._session.id:
-            await self.open_session(session_id)
-        if session_id == self._session.id:
-            self._session.perform(intents.ShowInTimeline(seq))
 
     @handles(intents.NewWindow)
     async def open_new_window(self) -> None:

@@ -15,7 +15,7 @@ from helix_desktop.ui.inspector.inspector_state import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.outputs.page import OutputsPage
-from helix_desktop.ui.outputs.rows import HandoverLink, PreviewState
+from helix_desktop.ui.outputs.rows import PreviewState
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
@@ -102,13 +102,9 @@ async def cache_no_match(scope: TaskScope) -> QWidget:
 
 
 async def cache_search(scope: TaskScope) -> QWidget:
-    """A search with its lines, a matching handover, and active filters."""
+    """A search with its lines, and active filters."""
     pane = await _browser(scope, 312, 0)
     source = SampleCache([cache_row(number) for number in range(312)])
-    source.handovers = (
-        HandoverLink("s-1", 41, "Flush the stream", "Stalls came from the open fence."),
-        HandoverLink("s-2", 97, "Colors of the margin", "Kept the stream as it is."),
-    )
     pane.set_source(source)
     pane.filter_bar.toggle(tool_option("read_file"))
     pane.filter_bar.toggle(SIZE_OPTIONS[0])

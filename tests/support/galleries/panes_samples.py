@@ -46,7 +46,6 @@ from helix_desktop.ui.outputs.rows import (
     CacheSearchResults,
     CacheSort,
     CacheState,
-    HandoverLink,
 )
 from helix_desktop.ui.outputs.source import CacheSource
 from helix_desktop.ui.timeline.cards import (
@@ -153,7 +152,6 @@ class SampleCache(CacheSource):
         self.session_digests = {row.digest for row in rows[::2]}
         self.search_page_size = 10_000
         self.hits: dict[str, str] = {}
-        self.handovers: tuple[HandoverLink, ...] = ()
         self.unindexed = 0
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
@@ -183,7 +181,7 @@ class SampleCache(CacheSource):
         end = int(cursor or "0") + self.search_page_size
         more = str(end) if end < len(matches) else ""
         digests_found = b"".join(map(bytes.fromhex, matches[:end]))
-        return CacheSearchResults(digests_found, more, self.handovers, self.unindexed)
+        return CacheSearchResults(digests_found, more, self.unindexed)
 
     async def tools(self) -> Sequence[str]:
         return sorted({row.tool for row in self.all_rows if row.tool})

@@ -17,7 +17,7 @@ from helix_desktop.domain.store import StoreTotals
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.outputs.entry_actions import OpenHandover, PinEntries
+from helix_desktop.ui.outputs.entry_actions import PinEntries
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, CacheFilterBar, state_option, tool_option
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import (
@@ -27,7 +27,6 @@ from helix_desktop.ui.outputs.rows import (
     CacheFilter,
     CacheRow,
     CacheSearchResults,
-    HandoverLink,
     PreviewState,
 )
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
@@ -222,16 +221,14 @@ async def test_a_search_while_the_index_is_behind_reports_it_and_can_be_canceled
 async def test_another_cache_has_nothing_of_the_search_in_the_former_one(
     qtbot: QtBot, scope: TaskScope
 ) -> None:
-    """No indexing and no handover: both would be those of another workspace."""
+    """No indexing: that would be of another workspace."""
     source = PausedCache([cache_row(number) for number in range(300)])
-    source.unindexed, source.handovers = 260, (HandoverLink("s-1", 41, "Flush the stream", "Stalls."),)
+    source.unindexed = 260
     pane = await open_outputs_page(qtbot, scope, source)
     QTest.keyClicks(pane.filter_bar.field, "stream")
     await wait_until(pane.filter_bar.search_row.isVisible)
-    assert pane.handover_hits.isVisible()
     pane.set_source(WaitingCache([cache_row(0)], answers=0))
     assert not pane.filter_bar.search_row.isVisible()
-    assert not pane.handover_hits.isVisible()
     assert pane.filter_bar.counter.text == "Loading…"
 
 
@@ -264,22 +261,6 @@ async def test_a_hit_opens_at_the_matching_words(qtbot: QtBot, scope: TaskScope)
     assert pane.table.hasFocus()
     pane.show_preview(PreviewState(replace(row, hit="matches name"), b"stream a\n"))
     assert not find.isVisible()
-
-
-async def test_matching_handovers_are_one_click_away(qtbot: QtBot, scope: TaskScope) -> None:
-    """The line above the table is visible during the search."""
-    source = sample_cache(30)
-    source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
-    pane = await open_outputs_page(qtbot, scope, source)
-    assert not pane.handover_hits.isVisible()
-    QTest.keyClicks(pane.filter_bar.field, "stream")
-    await wait_until(pane.handover_hits.isVisible)
-    assert pane.handover_hits.chips.texts == ["Flush the stream"]
-    with performed(pane) as intents:
-        pane.handover_hits.chips._chips[0].click()
-        await wait_until(lambda: intents == [OpenHandover("s-1", 41)])
-    pane.filter_bar.clear()
-    await wait_until(lambda: not pane.handover_hits.isVisible())
 
 
 async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:

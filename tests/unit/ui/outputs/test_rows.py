@@ -280,18 +280,12 @@ async def test_a_column_of_texts_is_sorted_by_what_it_shows(key: CacheColumn) ->
     assert len(set(shown)) == 3
 
 
-WORDS = "background"  # in every handover
 THIS_SESSION = CacheFilter(session_only=True)
 
 
 async def listed(rig: AgentRig, cache_filter: CacheFilter = THIS_SESSION) -> set[str]:
     ids = await source_of(rig).ids(cache_filter)
     return {ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)}
-
-
-async def found_handovers(rig: AgentRig, cache_filter: CacheFilter) -> set[str]:
-    found = await source_of(rig).search(cache_filter)
-    return {link.session_id for link in found.handovers}
 
 
 async def begin_with_handover(rig: AgentRig) -> str:
@@ -303,27 +297,18 @@ async def begin_with_handover(rig: AgentRig) -> str:
     return str(rig.events(HandoverMade)[-1].index)
 
 
-async def test_handovers_of_other_sessions_are_left_out_and_those_of_a_branch_are_its_own() -> None:
+async def test_lists_of_other_sessions_are_left_out_and_those_of_a_branch_are_its_own() -> None:
     rig = AgentRig(ScriptedModel(thinking_script(40)), PROFILES["classic"])
     first_index = await begin_with_handover(rig)
     first = rig.conversation.session.id
     second_index = await begin_with_handover(rig)
-    second = rig.conversation.session.id
-    everywhere = CacheFilter(WORDS)
-    assert await found_handovers(rig, everywhere) == {first, second}
-    of_first = CacheFilter(WORDS, entry_filter=EntryFilter(session=first))
-    assert await found_handovers(rig, of_first) == {first}
-    here = CacheFilter(WORDS, session_only=True)
-    assert await found_handovers(rig, here) == {second}
     lists = replace(THIS_SESSION, entry_filter=EntryFilter(kinds=("index",)))
     assert second_index in await listed(rig, lists)
     assert first_index not in await listed(rig, lists)
 
     rig.switch_to(await rig.workspace.branches.open(first))
-    assert await found_handovers(rig, here) == {first}, "its log begins with it"
-    assert first_index in await listed(rig, lists)
+    assert first_index in await listed(rig, lists), "its log begins with it"
     await rig.begin()
-    assert await found_handovers(rig, here) == set()
     assert await listed(rig) == set()
 
 
