@@ -39,11 +39,11 @@ from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.exit_codes import LOCKED
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.comparison.page import ComparisonPage
 from helix_desktop.ui.design.sized_dialog import bring_to_front
-from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.outputs.page import OutputsPage
-from helix_desktop.ui.survival.page import SurvivalPage
+from helix_desktop.ui.panel.view import ContextPanel
 from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.main_window import WindowPages
@@ -382,8 +382,8 @@ def _wire_window(
 def _build_pages(window_context: WindowContext) -> None:
     window, start = window_context.window, window_context.actions.start
     parent, window_state = window.session_pages, window_context.window_state
-    chat, inspector = ChatPage(parent), Inspector(window.inspector_pane)
-    window.key_bindings.add_page(inspector.keys)
+    chat, panel = ChatPage(parent), ContextPanel(window.panel_pane)
+    window.key_bindings.add_page(panel.keys)
 
     def build_outputs() -> OutputsPage:
         outputs = OutputsPage(start, parent=parent)
@@ -400,11 +400,11 @@ def _build_pages(window_context: WindowContext) -> None:
     window.add_pages(
         WindowPages(
             chat,
-            inspector,
+            panel,
             build_outputs,
             lambda: Timeline(parent=parent),
             build_changes,
-            lambda: SurvivalPage(parent),
+            lambda: ComparisonPage(parent),
         )
     )
 

@@ -12,7 +12,6 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.context.log.steps import read_steps
 from helix_desktop.demo.run_without_display import ScreenshotWriter, is_page_read, show_timeline, wait_until
-from helix_desktop.ui.inspector.request_list import ActOnRow
 from helix_desktop.ui.kit.intents import (
     Compact,
     Export,
@@ -24,6 +23,7 @@ from helix_desktop.ui.kit.intents import (
     ShowHandover,
     UndoLast,
 )
+from helix_desktop.ui.panel.request_list import ActOnRow
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
@@ -60,7 +60,7 @@ class SampleScreens:
         await self._capture_handovers()
         await self._capture_switcher()
         await self._capture_recall()
-        await self._capture_survival()
+        await self._capture_comparison()
         await self._capture_sharing()
         await self._capture_import()
         await self._capture_undo()
@@ -70,7 +70,7 @@ class SampleScreens:
         return self._session.conversation
 
     async def _capture_past(self) -> None:
-        """Capture an earlier step in timeline, chat and inspector, and the text of its request."""
+        """Capture an earlier step in timeline, chat and panel, and the text of its request."""
         steps, past = read_steps(self._conversation.session.log), self._controllers.past
         scrubber = self._views.timeline.get().chart.scrubber
         self._window.show_page("timeline")
@@ -83,12 +83,12 @@ class SampleScreens:
             await self._screenshots.capture(f"past-{page}")
         past.leave()
         self._window.show_page("chat")
-        await wait_until(lambda: not self._views.inspector.requests.is_read_only)
+        await wait_until(lambda: not self._views.panel.requests.is_read_only)
         await self._screenshots.settle()
 
     async def _capture_rows(self) -> None:
         """Capture a row with its buttons and menu, the questions before it changes, and the excluded row."""
-        requests = self._views.inspector.requests
+        requests = self._views.panel.requests
         row = next((row for row in reversed(requests.rows) if row.can_exclude), None)
         if row is None:
             return
@@ -97,13 +97,13 @@ class SampleScreens:
         await self._screenshots.settle()
         requests.setFocus()
         requests.setCurrentIndex(place)
-        await self._screenshots.capture("inspector-row")
+        await self._screenshots.capture("panel-row")
         at = requests.visualRect(place).center()
         event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, requests.viewport().mapToGlobal(at))
         QApplication.sendEvent(requests.viewport(), event)
         menu = next((menu for menu in requests.findChildren(QMenu) if menu.isVisible()), None)
         if menu is not None:
-            await self._screenshots.capture("inspector-row-menu", widget=menu)
+            await self._screenshots.capture("panel-row-menu", widget=menu)
             menu.close()
         for action in ("cache", "exclude"):
             if action in row.actions:
@@ -111,7 +111,7 @@ class SampleScreens:
                 await self._capture_dialog(f"dialog-{action}-row")
         await self._conversation.window.exclude(row.seq, row.part)
         await self._screenshots.settle()
-        await self._screenshots.capture("inspector-excluded")
+        await self._screenshots.capture("panel-excluded")
         self._window.perform(UndoLast())
 
     async def _capture_handovers(self) -> None:
@@ -175,7 +175,7 @@ class SampleScreens:
         await self._screenshots.capture("cache-recall-matches")
         preview.content.find_bar.close_bar()
 
-    async def _capture_survival(self) -> None:
+    async def _capture_comparison(self) -> None:
         """Capture what survives, with a kind of facts opened."""
         self._window.show_page("survives")
         report = self._views.survives.get().report

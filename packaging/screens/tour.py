@@ -163,7 +163,7 @@ class ScreenTour(DemoTour):
         commands.show_request.trigger()
         await self._screenshots.settle()
         await self._screenshots.capture("request")
-        self._controllers.window.pages.inspector.go_back()
+        self._controllers.window.pages.panel.go_back()
         for action in (
             commands.guide,
             commands.forget,

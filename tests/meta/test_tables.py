@@ -33,7 +33,7 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},
     "ui/chat/session_notices.py: _SPENDING": {"checkpoint"},
     "ui/handover/parts.py: _SIGNS": {"same"},
-    "ui/inspector/inspector_state.py: SEGMENT_LOOKS": {"fold", "observations"},
+    "ui/panel/panel_state.py: SEGMENT_LOOKS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _KINDS": {"exact", "server"},
     "ui/settings/permissions_page.py: _OUTDATED": {""},
     "words/file_changes.py: _PROBLEMS": {""},

@@ -26,7 +26,7 @@ from tests.support.window.cut_texts import cut_texts
 pytestmark = [pytest.mark.qt_loop, pytest.mark.usefixtures("_styled")]
 # Texts without spaces break anywhere: longer ones find what they find, so only torture tries them.
 _LANGUAGES = (pseudo.LONG, *((pseudo.CHINESE,) if os.environ.get("HYPOTHESIS_PROFILE") == "deep" else ()))
-_LEAST_CENTER_PX = 410  # between sidebar and inspector in a window of 1,024 pixels
+_LEAST_CENTER_PX = 410  # between sidebar and panel in a window of 1,024 pixels
 _SETTLE_ROUNDS = 4  # wrapped labels take their heights in the second
 
 

@@ -40,7 +40,7 @@ from helix_desktop.domain.translatable_text import (
 )
 from helix_desktop.domain.typed_text import program_texts, typed_text
 
-text = TextContext("Inspector")
+text = TextContext("Panel")
 
 _NAME_CHARS = 90  # of a row's name
 
@@ -83,7 +83,7 @@ WindowItemState = Literal[
 
 
 class WindowItem(msgspec.Struct, frozen=True):
-    """A row of the inspector: a part of the request, its event (0: none), its tokens, and why it is there.
+    """A row of the panel: a part of the request, its event (0: none), its tokens, and why it is there.
 
     `changed_since` is the event that changed the file which an output shows (0: none). `text` is what it says
     where it is only a part of a message, `part` its place in the opening, from 1 (0: it is none of it).

@@ -109,7 +109,7 @@ class ComposerController(QObject):
             attachment.tokens - (attachment.image.saving if attachment.image and not sees_images else 0)
             for attachment in attachments
         )
-        total += FRAMING_TOKENS if total else 0  # as the inspector counts it once it is sent
+        total += FRAMING_TOKENS if total else 0  # as the panel counts it once it is sent
         if text == self.widget.text() and self._session.shows(conversation):
             now = conversation.window.measure()[1]
             limit = conversation.window.message_limit  # of a message that can be sent

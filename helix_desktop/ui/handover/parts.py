@@ -232,7 +232,7 @@ class Comparison(QFrame):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("inspector_pane")
+        self.setObjectName("panel_pane")
         self.other_box = ComboBox(least_chars=_CHOICE_CHARS, words=tr("Compare with"))
         self.other_box.setObjectName("compare-with")
         self.other_box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -32,7 +32,7 @@ _in_session = TextContext("Session")
 _slash_text = TextContext("Slash commands")
 _changes_text = TextContext("Changes")
 _outputs_text = TextContext("Outputs")
-_context_text = TextContext("Inspector")
+_context_text = TextContext("Panel")
 
 
 class Need:
@@ -352,7 +352,7 @@ class WindowCommands(CommandTable):
     close_page = _view(text("Close page"), intents.ClosePage(), "Ctrl+W", group=1, needs=(OTHER_PAGE,))
     toggle_sidebar = _view(text("Sidebar"), intents.TogglePane("sidebar"), "Ctrl+B", group=2,
         is_checkable=True, needs=(OUTSIDE_SETTINGS,), also=_also("list left panel"))
-    toggle_inspector = _page(text("Context panel"), intents.TogglePane("inspector"), "Ctrl+I", group=2,
+    toggle_inspector = _page(text("Context panel"), intents.TogglePane("panel"), "Ctrl+I", group=2,
         is_checkable=True, slash="context", also=_also("tokens usage right panel x-ray"))
     show_request = _page(text("Show the next request"), intents.ShowRequest(), "Ctrl+Shift+I",
         group=2, also=_also("prompt json raw"))

@@ -223,7 +223,7 @@ class SearchCache(Intent, frozen=True):
     words: str
 class ShowCommitChanges(Intent, frozen=True): ...  # what differs from the last commit
 class TogglePane(Intent, frozen=True):
-    name: Literal["sidebar", "inspector"]
+    name: Literal["sidebar", "panel"]
 class ShowRequest(Intent, frozen=True): ...  # as it is sent
 class FocusComposer(Intent, frozen=True): ...
 class FocusPane(Intent, frozen=True):  # the next (1) or the previous (-1)

@@ -125,7 +125,7 @@ def build_cards(
 ) -> tuple[TimelineCard, ...]:
     """Return the cards of a log, newest first.
 
-    `sent` are the tokens of the handover in the next request, by its event, as the inspector lists them;
+    `sent` are the tokens of the handover in the next request, by its event, as the panel lists them;
     `points` say what each rewrite made of the window, `is_managed` whether its policy compacts it.
     """
     return _CardReducer(transcript, sent, points, is_managed).read(log)
@@ -216,7 +216,7 @@ class _CardReducer:
         match recorded.event:
             case HandoverMade() as event:
                 card = self._handover(recorded, event)
-                if event.origin:  # that the session starts from, as the inspector lists it
+                if event.origin:  # that the session starts from, as the panel lists it
                     return replace(card, after=self._sent.get(seq) or first_handover_tokens(event))
                 before, after = self._sizes.get(seq, (card.before, card.after))
                 return replace(card, before=before, after=after)

@@ -342,7 +342,7 @@ class Timeline(Themed, QWidget):
         at_ms = log[-1].at if log else 0
         if self._is_loaded:  # what follows may take a second on a busy machine
             self.show_usage(gauge, last, at_ms)
-        items = conversation.window.items()  # of the handover's tokens the inspector lists these, too
+        items = conversation.window.items()  # of the handover's tokens the panel lists these, too
         sent = {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}
         policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
         points = await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens)

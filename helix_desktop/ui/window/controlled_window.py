@@ -16,21 +16,21 @@ from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.recall_into_message import Recalls
 from helix_desktop.ui.chat.session_notices import show_session_notices
 from helix_desktop.ui.chat.turn_controller import TurnController
+from helix_desktop.ui.comparison.page import ComparisonPage
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.settings.mcp.notices import McpNotices
-from helix_desktop.ui.survival.page import SurvivalPage
 from helix_desktop.ui.timeline.page import Timeline
 from helix_desktop.ui.window.background_jobs import BackgroundJobs, BackgroundProgress, SessionJobs
 from helix_desktop.ui.window.branch_controller import BranchController
 from helix_desktop.ui.window.cleanup_controller import CleanupController
 from helix_desktop.ui.window.import_export import ImportExportController
-from helix_desktop.ui.window.inspector_controller import InspectorPresenter, PastController
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.navigation import SessionNavigation, ViewStateController
 from helix_desktop.ui.window.notifications import NotificationController, NotifiedUpdate, Tray
+from helix_desktop.ui.window.panel_controller import PanelPresenter, PastController
 from helix_desktop.ui.window.quit import QuitController
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
@@ -78,7 +78,7 @@ class ControlledWindow:
             (pages.timeline, Timeline),
             (pages.changes, ChangesPage),
             (pages.outputs, OutputsPage),
-            (pages.survives, SurvivalPage),
+            (pages.survives, ComparisonPage),
         ):
             lazy_page.when_built(lambda page: page.follow(session))
             window.intents.add_lazy(kind, lazy_page.get)
@@ -89,7 +89,7 @@ class ControlledWindow:
         add_completions(self.composer, session, window.help_windows.command_list.offer)
         self.turn = TurnController(pages.chat, session, self.composer)
         window.stop_offered.connect(pages.chat.composer.offer_stop)
-        InspectorPresenter(window, windows, self.past)
+        PanelPresenter(window, windows, self.past)
         session.on_show(self.chat.load)
         window.page_shown.connect(session.refresh_page)
         window.page_shown.connect(window.focus_page)

@@ -505,12 +505,12 @@ class ImportExportController(WindowPart):
         answers = []
         if to_open:
             go = partial(self._session.perform, intents.GoToSession(workspace_id, to_open))
-            compare = partial(self._show_survival, workspace_id, to_open)
+            compare = partial(self._show_comparison, workspace_id, to_open)
             answers = [
                 Answer(tr("Open session"), go, "open_imported", ends=True),
                 Answer(
                     tr("Compare with and without Helix"),
-                    lambda: self._start(compare(), "show what survives"), "show_survival", ends=True,
+                    lambda: self._start(compare(), "show what survives"), "show_comparison", ends=True,
                 ),
             ]  # fmt: skip
         if added and not result.extended:  # what came to sessions that were here can't be taken out of them
@@ -522,7 +522,7 @@ class ImportExportController(WindowPart):
         place = self._notice_workspace(workspace_id)
         self._session.notify(Notice(_DONE, what, why, fix, tuple(answers), level, workspace_id=place))
 
-    async def _show_survival(self, workspace_id: str, session_id: str) -> None:
+    async def _show_comparison(self, workspace_id: str, session_id: str) -> None:
         await self._workspaces.open_in_front(workspace_id, session_id)
         if self._session.id == session_id:
             self._session.perform(intents.ShowPage("survives"))

@@ -1,4 +1,4 @@
-"""The window's frame: menus, rail, sidebar, top bar, center, inspector; shows places, forwards intents."""
+"""The window's frame: menus, rail, sidebar, top bar, center, panel; shows places, forwards intents."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ from helix_desktop.words.translation import Translator
 if TYPE_CHECKING:
     from helix_desktop.ui.changes.page import ChangesPage
     from helix_desktop.ui.chat.page import ChatPage
-    from helix_desktop.ui.inspector.view import Inspector
+    from helix_desktop.ui.comparison.page import ComparisonPage
     from helix_desktop.ui.kit.session import Session
     from helix_desktop.ui.onboarding.pages import Places
     from helix_desktop.ui.outputs.page import OutputsPage
-    from helix_desktop.ui.survival.page import SurvivalPage
+    from helix_desktop.ui.panel.view import ContextPanel
     from helix_desktop.ui.timeline.page import Timeline
     from helix_desktop.ui.window.command_list import HelpWindows
     from helix_desktop.ui.window.search_everything import SearchPanel
@@ -156,18 +156,18 @@ def _words(dragged: DragContent) -> str:
 
 
 class WindowPages:
-    """The widgets that fill the center and the inspector pane; all but chat and inspector are built late."""
+    """The widgets that fill the center and the panel pane; all but chat and panel are built late."""
 
     def __init__(
         self,
         chat: ChatPage,
-        inspector: Inspector,
+        panel: ContextPanel,
         build_outputs: Callable[[], OutputsPage],
         build_timeline: Callable[[], Timeline],
         build_changes: Callable[[], ChangesPage],
-        build_survives: Callable[[], SurvivalPage],
+        build_survives: Callable[[], ComparisonPage],
     ) -> None:
-        self.chat, self.inspector = chat, inspector
+        self.chat, self.panel = chat, panel
         self.outputs, self.timeline = LazyPage(build_outputs), LazyPage(build_timeline)
         self.changes, self.survives = LazyPage(build_changes), LazyPage(build_survives)
 
@@ -227,7 +227,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.session: Session  # once it has one
         self.search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
-        self._center, self.inspector_pane = PageArea(), QFrame()
+        self._center, self.panel_pane = PageArea(), QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
         self.opening_page = OpeningPage()  # on screen until there is something to show
         self._center.addWidget(self.opening_page)
@@ -246,12 +246,12 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         geometry = layout_store.load("geometry")
         if geometry:
             self.restoreGeometry(QByteArray(geometry))
-        self._panes.set_available(sidebar=True, inspector=False)
+        self._panes.set_available(sidebar=True, panel=False)
 
     def add_pages(self, pages: WindowPages) -> None:
         """Put in the pages, the places without a session, and the panels; none of them is shown yet.
 
-        Pages that are built in `session_pages` and `inspector_pane` come in faster: Qt styles all that is
+        Pages that are built in `session_pages` and `panel_pane` come in faster: Qt styles all that is
         in a widget again when that gets a parent.
         """
         from helix_desktop.ui.onboarding.pages import Places
@@ -284,7 +284,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         for area, lazy_pages in ((self.session_pages, self._pages), (self._center, vars(self.places))):
             for lazy_page in lazy_pages.values():
                 lazy_page.when_built(partial(self._add_page, area))
-        self.inspector_pane.setLayout(column(pages.inspector))
+        self.panel_pane.setLayout(column(pages.panel))
         self.notices.appears.connect(lambda: self._place_news(self.page()))
         self.show_center_page("opening")
         self.help_windows.hide_followed_links()
@@ -310,10 +310,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         center.setLayout(self._center_column)
         self._main.lower()
         center.setMinimumWidth(356)
-        self.inspector_pane.setObjectName("inspector_pane")
-        self.inspector_pane.setMinimumWidth(264)
+        self.panel_pane.setObjectName("panel_pane")
+        self.panel_pane.setMinimumWidth(264)
         self._side.setLayout(column(self.sidebar, gap=0))
-        panes = Panes(self._side, center, self.inspector_pane, self.layout_store)
+        panes = Panes(self._side, center, self.panel_pane, self.layout_store)
         self.setCentralWidget(pane(row(self.rail, panes, gap=0, stretch=1)))
         return panes
 
@@ -330,7 +330,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
     @handles(intents.FocusPane)
     def focus_pane(self, step: int) -> None:
         head = () if self._settings_head is None else (self._settings_head,)
-        focus_pane((self.rail, self._side, *head, self._main, self.inspector_pane), step)
+        focus_pane((self.rail, self._side, *head, self._main, self.panel_pane), step)
 
     @handles(intents.RenameSession)
     def edit_title(self, title: str, session_id: str) -> None:
@@ -437,7 +437,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.commands.set_met(OPEN_SESSION, center_page == "work")
         self.commands.set_met(OPEN_WORKSPACE, center_page in {"empty", "work"})
         self._enable_close_page()
-        self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
+        self._panes.set_available(sidebar=center_page != "welcome", panel=center_page == "work")
 
     @handles(intents.ShowPage)
     def show_page(self, name: str) -> None:
@@ -645,9 +645,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
             if left.isAncestorOf(focused) and not left.isVisible():
                 other.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _show_panes(self, sidebar: bool, inspector: bool) -> None:
+    def _show_panes(self, sidebar: bool, panel: bool) -> None:
         if self._settings_head is not None:
             self._settings_head.setVisible(self._is_settings_shown and not sidebar)
         self.top_bar.show_sidebar_button(not sidebar and self._center_page != "welcome")
         self.commands.toggle_sidebar.setChecked(sidebar)
-        self.commands.toggle_inspector.setChecked(inspector)
+        self.commands.toggle_inspector.setChecked(panel)

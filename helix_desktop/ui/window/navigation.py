@@ -29,8 +29,8 @@ from helix_desktop.ui.outputs.entry_actions import ShowEntryInChat, ShowEntryInT
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.settings.permissions_page import ChangeTrust
 from helix_desktop.ui.timeline.page import Timeline
-from helix_desktop.ui.window.inspector_controller import PastController
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.panel_controller import PastController
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
 from helix_desktop.words.session_markdown import stretch_markdown
 from helix_desktop.words.times import format_date

@@ -1,4 +1,4 @@
-"""Sidebar, center and inspector side by side: which are shown, how wide, and that this is remembered."""
+"""Sidebar, center and panel side by side: which are shown, how wide, and that this is remembered."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from PySide6.QtWidgets import QApplication, QSplitter, QWidget
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.kit.intents import TogglePane, handles
 
-INSPECTOR_MIN_WINDOW_PX = 1280
+PANEL_MIN_WINDOW_PX = 1280
 SIDEBAR_MIN_WINDOW_PX = 760
-"""Widths of the window, at 100 % text, below which a pane folds away by itself: the inspector only as long as
+"""Widths of the window, at 100 % text, below which a pane folds away by itself: the panel only as long as
 the user has not opened it."""
 LAYOUT_NAMES = ("geometry", "splitter", "sidebar", "inspector", "page", "workspace")
 """The keys of a layout store that each window has its own values for; all windows share the others."""
+_STORED_NAMES = {"sidebar": "sidebar", "panel": "inspector"}
+"""The key in a layout store for whether a pane is shown."""
 _FIRST_WIDTHS = (272, 796, 308)
 _SIDE_SHARES, _WIDEST_SIDES = (0.14, 0.165), (350, 400)
 """Of all that is there, until the user moves a handle: a large window has room for longer titles."""
@@ -35,20 +37,20 @@ class Panes(QSplitter):
     """Shows what the user wants, as far as the place has it and the window has room for it."""
 
     panes_shown = Signal(bool, bool)
-    """Whether sidebar and inspector are shown now."""
+    """Whether sidebar and panel are shown now."""
     changed = Signal()
     """The user moved a handle, or wants a pane shown or hidden."""
 
-    def __init__(
-        self, sidebar: QWidget, center: QWidget, inspector: QWidget, layout_store: LayoutStore
-    ) -> None:
+    def __init__(self, sidebar: QWidget, center: QWidget, panel: QWidget, layout_store: LayoutStore) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self._sidebar, self._inspector, self._layout_store = sidebar, inspector, layout_store
-        self._requested = {key: layout_store.load(key) for key in ("sidebar", "inspector")}  # "": no wish yet
-        self._available = {"sidebar": False, "inspector": False}
-        self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
+        self._sidebar, self._panel, self._layout_store = sidebar, panel, layout_store
+        self._requested = {  # b"": no wish yet
+            pane: layout_store.load(stored_name) for pane, stored_name in _STORED_NAMES.items()
+        }
+        self._available = {"sidebar": False, "panel": False}
+        self._fits = (False, False)  # whether there is room for the sidebar, and the panel
         self._is_sidebar_alone = False
-        for pane in (sidebar, center, inspector):
+        for pane in (sidebar, center, panel):
             self.addWidget(pane)
         self.setHandleWidth(1)
         self.setChildrenCollapsible(False)
@@ -60,12 +62,12 @@ class Panes(QSplitter):
             self.restoreState(QByteArray(widths))
         self.splitterMoved.connect(self._on_moved)
 
-    def set_available(self, sidebar: bool, inspector: bool) -> None:
-        self._available = {"sidebar": sidebar, "inspector": inspector}
+    def set_available(self, sidebar: bool, panel: bool) -> None:
+        self._available = {"sidebar": sidebar, "panel": panel}
         self._lay_out()
 
     def show_sidebar_alone(self, is_alone: bool) -> None:
-        """Show the sidebar where there is room for it and no inspector meanwhile, whatever the user wants."""
+        """Show the sidebar where there is room for it and no panel meanwhile, whatever the user wants."""
         self._is_sidebar_alone = is_alone
         self._lay_out()
 
@@ -73,20 +75,18 @@ class Panes(QSplitter):
         """Fold panes away, or bring them back, for a new width of the window in pixels, or new text size."""
         larger = fonts.scale(QApplication.font()) - 1.0  # words need more room, the panes keep their widths
         sidebar = width >= SIDEBAR_MIN_WINDOW_PX + larger * (SIDEBAR_MIN_WINDOW_PX - _SIDES_PX)
-        inspector = width >= INSPECTOR_MIN_WINDOW_PX + larger * (
-            INSPECTOR_MIN_WINDOW_PX - _SIDES_PX - _FIRST_WIDTHS[2]
-        )
-        if (sidebar, inspector) != self._fits:
-            self._fits = sidebar, inspector
+        panel = width >= PANEL_MIN_WINDOW_PX + larger * (PANEL_MIN_WINDOW_PX - _SIDES_PX - _FIRST_WIDTHS[2])
+        if (sidebar, panel) != self._fits:
+            self._fits = sidebar, panel
             self._lay_out()
 
     @handles(TogglePane)
-    def toggle(self, name: Literal["sidebar", "inspector"]) -> None:
+    def toggle(self, name: Literal["sidebar", "panel"]) -> None:
         """Show or hide a pane, also where it is narrow, and remember it."""
-        shown = {"sidebar": self._sidebar.isVisibleTo(self), "inspector": self._inspector.isVisibleTo(self)}
+        shown = {"sidebar": self._sidebar.isVisibleTo(self), "panel": self._panel.isVisibleTo(self)}
         shown[name] = not shown[name]
         self._requested[name] = b"on" if shown[name] else b"off"
-        self._layout_store.save(name, self._requested[name])
+        self._layout_store.save(_STORED_NAMES[name], self._requested[name])
         self.changed.emit()
         self._apply(**shown)
 
@@ -110,13 +110,12 @@ class Panes(QSplitter):
     def _lay_out(self) -> None:
         self._apply(
             self._requested["sidebar"] != b"off" and self._fits[0],
-            self._requested["inspector"] == b"on"
-            or (self._requested["inspector"] != b"off" and self._fits[1]),
+            self._requested["panel"] == b"on" or (self._requested["panel"] != b"off" and self._fits[1]),
         )
 
-    def _apply(self, sidebar: bool, inspector: bool) -> None:
+    def _apply(self, sidebar: bool, panel: bool) -> None:
         sidebar = self._fits[0] if self._is_sidebar_alone else sidebar and self._available["sidebar"]
-        inspector = inspector and self._available["inspector"] and not self._is_sidebar_alone
+        panel = panel and self._available["panel"] and not self._is_sidebar_alone
         self._sidebar.setVisible(sidebar)
-        self._inspector.setVisible(inspector)
-        self.panes_shown.emit(sidebar, inspector)
+        self._panel.setVisible(panel)
+        self.panes_shown.emit(sidebar, panel)

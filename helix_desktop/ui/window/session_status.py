@@ -57,7 +57,7 @@ class SessionStatus(WindowPart):
         window.cost_line.tell_purposes = self._purposes_text
         commands = window.commands
         for gauge in self._gauges:
-            gauge.clicked.connect(lambda: window.perform(TogglePane("inspector")))
+            gauge.clicked.connect(lambda: window.perform(TogglePane("panel")))
             gauge.addActions((commands.toggle_inspector, commands.hold_compaction, commands.compact_now))
             gauge.addActions((commands.undo_compaction, commands.redo_compaction, commands.change_policy))
         session = self._session

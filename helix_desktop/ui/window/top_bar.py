@@ -269,12 +269,12 @@ class TopBar(Themed, QWidget):
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
         self.pages = PageSwitch()
-        self.inspector = command_button(commands.toggle_inspector, "panel-right", tr("Context panel"))
+        self.panel = command_button(commands.toggle_inspector, "panel-right", tr("Context panel"))
         self.sidebar = command_button(commands.toggle_sidebar, "panel-left", tr("Show sidebar"))
         self.more = IconButton("ellipsis", tr("More actions"))
         self.more.setMenu(more_menu(self, commands))
         state = row(self._dot, self._state, gap=7)
-        buttons = row(self.inspector, self.more, gap=3)
+        buttons = row(self.panel, self.more, gap=3)
         parts = (self.sidebar, self.title, self._git, state, self.pages, buttons)
         self._line = row(*parts, margins=(20, 0, 10, 0), gap=8, stretch=1)
         for part in (self.title, self.pages):
@@ -319,7 +319,7 @@ class TopBar(Themed, QWidget):
         self._state.set_text(words)
         self._state.set_waiting(header is not None and header.state == "waiting")
         self._state.set_note(header.reason if header is not None else "")
-        for part in (self.pages, self.inspector):
+        for part in (self.pages, self.panel):
             part.setVisible(header is not None)
         self.shorten()
 
@@ -358,7 +358,7 @@ class TopBar(Themed, QWidget):
             self._line.setSpacing(3 if form == "icons" else 8)
             free_width = rooms[form]
             has_buttons = form != "icons" or free_width >= _LEAST_TITLE_PX * scale
-            self.inspector.setVisible(has_buttons)
+            self.panel.setVisible(has_buttons)
             free_width += 0 if has_buttons else button_width
         if self._gauge is not None:
             is_said = self._page == "chat" or self._panel.isChecked() or not has_pages

@@ -304,7 +304,7 @@ class CountingRig(AgentRig):
     counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
 
 
-async def test_settings_and_inspector_count_tools_alike(rig: McpRig) -> None:
+async def test_settings_and_panel_count_tools_alike(rig: McpRig) -> None:
     """What a server's tools cost is one figure."""
     config = raw_server()
     await rig.start_servers(config)
@@ -316,7 +316,7 @@ async def test_settings_and_inspector_count_tools_alike(rig: McpRig) -> None:
 
 
 async def test_both_count_only_names_where_a_request_holds_no_more(rig: McpRig) -> None:
-    """The inspector counts the two tools that stand for them, too."""
+    """The panel counts the two tools that stand for them, too."""
     config = raw_server("many=200")
     await rig.start_servers(config)
     agent = CountingRig(ScriptedModel(replies_in_order()), tools=HubTools(rig.hub))

@@ -359,9 +359,9 @@ async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
     rig.window.commands.show_request.trigger()
-    await until(rig.views.inspector.reader.page.text.isVisible, "the request")
+    await until(rig.views.panel.reader.page.text.isVisible, "the request")
     yield rig.window
-    rig.views.inspector.go_back()
+    rig.views.panel.go_back()
 
 
 @asynccontextmanager

@@ -132,7 +132,7 @@ def _long_notice() -> Notice:
 
 
 def pane_screens() -> Iterator[Screen]:
-    """Yield timeline and inspector."""
+    """Yield timeline and panel."""
     running = RunningCard(
         "summarize", "Summarizing older messages…", "## Current Issues\nHighlighting still lexes the"
     )
@@ -147,13 +147,13 @@ def pane_screens() -> Iterator[Screen]:
         panes_gallery.unfold(pane)
         yield Screen(name, pane, ((804, 2_700), (460, 3_600)))
     for name, window_state in (
-        ("inspector", samples.inspector_state()),
-        ("inspector near the limit", samples.inspector_state(3_000, 20_900, True)),
-        ("inspector without a session", None),
+        ("panel", samples.panel_state()),
+        ("panel near the limit", samples.panel_state(3_000, 20_900, True)),
+        ("panel without a session", None),
     ):
-        inspector = panes_gallery.make_inspector(window_state, 296, 900)
-        inspector.details.setChecked(True)
-        yield Screen(name, inspector, ((296, 900), (264, 1_200), (380, 1_100)))
+        panel = panes_gallery.make_panel(window_state, 296, 900)
+        panel.details.setChecked(True)
+        yield Screen(name, panel, ((296, 900), (264, 1_200), (380, 1_100)))
 
 
 def diff_screens() -> Iterator[Screen]:

@@ -1,4 +1,4 @@
-"""The Outputs page in its states, and how timeline and inspector are shown."""
+"""The Outputs page in its states, and how timeline and panel are shown."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QWidget
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.inspector.inspector_state import InspectorState
-from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import PreviewState
+from helix_desktop.ui.panel.panel_state import PanelState
+from helix_desktop.ui.panel.view import ContextPanel
 from helix_desktop.ui.timeline.page import Timeline, TimelineState
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, WaitingCache, cache_row
 
@@ -162,8 +162,8 @@ def unfold(pane: Timeline) -> None:
             pane.cards.toggle(key, part)
 
 
-def make_inspector(state: InspectorState | None, width: int, height: int) -> Inspector:
-    pane = Inspector()
+def make_panel(state: PanelState | None, width: int, height: int) -> ContextPanel:
+    pane = ContextPanel()
     pane.set_state(state)
     pane.resize(width, height)
     pane.show()

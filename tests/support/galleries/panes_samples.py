@@ -35,11 +35,6 @@ from helix_desktop.domain.events.summary import (
     Section,
 )
 from helix_desktop.domain.store import StoreTotals
-from helix_desktop.ui.inspector.inspector_state import (
-    InspectorState,
-    Segment,
-    WindowRow,
-)
 from helix_desktop.ui.outputs.rows import (
     CacheFilter,
     CacheRow,
@@ -48,6 +43,11 @@ from helix_desktop.ui.outputs.rows import (
     CacheState,
 )
 from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.panel.panel_state import (
+    PanelState,
+    Segment,
+    WindowRow,
+)
 from helix_desktop.ui.timeline.cards import (
     FailureCard,
     FormCard,
@@ -498,7 +498,7 @@ def window_rows(count: int) -> tuple[WindowRow, ...]:
     return head + tuple(rest)
 
 
-def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = False) -> InspectorState:
+def panel_state(count: int = 42, used: int = 14_600, is_estimated: bool = False) -> PanelState:
     """A window of 24k tokens, partly full."""
     parts = (
         Segment("system", "System prompt", 1_120),
@@ -513,7 +513,7 @@ def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = Fa
         Segment("free", "Free", max(0, 24_000 - used - 2_000)),
     )
     gauge = UsageGauge(used, 24_000, 24_000, 2_000, 20_400, is_reported=not is_estimated, report_count=1)
-    return InspectorState(
+    return PanelState(
         gauge, parts, window_rows(count),
         "Every request sends this, so old parts leave to save tokens; at 85 % they must.",
         discount_text="So far: 83 % at the provider's discount",

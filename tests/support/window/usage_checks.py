@@ -14,7 +14,7 @@ from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.domain.store import EntryFilter
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.ui.chat.composer.context_gauge import ContextGauge
-from helix_desktop.ui.inspector.inspector_state import WindowRow
+from helix_desktop.ui.panel.panel_state import WindowRow
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until
@@ -73,8 +73,8 @@ async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
     return gauge
 
 
-def inspector_rows(rig: WindowRig) -> list[WindowRow]:
-    return [row for row in rig.views.inspector.requests.rows if not row.is_heading]
+def panel_rows(rig: WindowRig) -> list[WindowRow]:
+    return [row for row in rig.views.panel.requests.rows if not row.is_heading]
 
 
 async def check_usage_displays(rig: WindowRig) -> None:
@@ -90,9 +90,9 @@ async def check_usage_displays(rig: WindowRig) -> None:
     assert len(pills) == 2
     for pill in pills:
         assert f"{share} · {used} / {window}" in pill.accessibleName(), "composer, or top bar"
-    inspector = rig.views.inspector
-    assert sum(row.tokens for row in inspector_rows(rig)) == gauge.used, "with what the provider counts more"
-    assert inspector.used.text == f"≈ {used}", "inspector"
+    panel = rig.views.panel
+    assert sum(row.tokens for row in panel_rows(rig)) == gauge.used, "with what the provider counts more"
+    assert panel.used.text == f"≈ {used}", "panel"
     timeline = rig.views.timeline.get()
     await until(lambda: f"now {used} of {window}" in timeline.chart.accessibleName(), f"chart at {used}")
 

@@ -19,8 +19,8 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_theme
 from helix_desktop.ui.design.tool_icons import tool_icon
-from helix_desktop.ui.inspector.inspector_state import SEGMENT_LOOKS, SegmentKind
-from helix_desktop.ui.inspector.view import KeyValue
+from helix_desktop.ui.panel.panel_state import SEGMENT_LOOKS, SegmentKind
+from helix_desktop.ui.panel.view import KeyValue
 from helix_desktop.ui.window.workspace_badges import WORKSPACE_COLORS
 from helix_desktop.words.state_words import STATE_WORDS
 from tests.support.tables import for_each

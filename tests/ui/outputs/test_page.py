@@ -468,7 +468,7 @@ async def test_find_moves_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> Non
 
 
 async def test_digests_are_shown_by_twelve_digits_and_copied_whole(qtbot: QtBot, scope: TaskScope) -> None:
-    """In a window of 1440 x 900, beside the inspector, in the code font; the tip has all 64 digits too."""
+    """In a window of 1440 x 900, beside the panel, in the code font; the tip has all 64 digits too."""
     pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     table = pane.table
     pane.resize(824, 700)
@@ -490,9 +490,9 @@ def test_columns_are_hidden_by_rank() -> None:
     """Columns are shown as they fit, state and target always; the widths fill the space."""
     assert fitting_columns(4_000).keys() == {column.key for column in COLUMNS}
     assert fitting_columns(100).keys() == {"state", "target"}
-    beside_the_inspector = 806  # pixels, in the window as it opens
-    assert "line" in fitting_columns(beside_the_inspector), "what is in it says more than its digest"
-    assert "digest" in fitting_columns(beside_the_inspector)
+    beside_the_panel = 806  # pixels, in the window as it opens
+    assert "line" in fitting_columns(beside_the_panel), "what is in it says more than its digest"
+    assert "digest" in fitting_columns(beside_the_panel)
     assert {"used", "tokens"} <= fitting_columns(675).keys(), (
         "in the smallest window the digest is in the preview"
     )

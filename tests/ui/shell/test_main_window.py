@@ -45,8 +45,8 @@ def work(window: MainWindow) -> None:
     window.show_center_page("work")
 
 
-def inspector_of(window: MainWindow) -> QWidget:
-    return find_child(window, QWidget, "inspector_pane")
+def panel_of(window: MainWindow) -> QWidget:
+    return find_child(window, QWidget, "panel_pane")
 
 
 def test_keys_fold_panes_and_the_state_is_stored(
@@ -54,13 +54,13 @@ def test_keys_fold_panes_and_the_state_is_stored(
 ) -> None:
     work(window)
     assert window.sidebar.isVisible()
-    assert inspector_of(window).isVisible()
+    assert panel_of(window).isVisible()
 
     QTest.keyClick(window, Qt.Key.Key_B, _CONTROL)
     QTest.keyClick(window, Qt.Key.Key_I, _CONTROL)
 
     assert not window.sidebar.isVisible()
-    assert not inspector_of(window).isVisible()
+    assert not panel_of(window).isVisible()
     assert (layout_states["sidebar"], layout_states["inspector"]) == (b"off", b"off")
     QTest.mouseClick(window.top_bar.sidebar, Qt.MouseButton.LeftButton)
     assert window.sidebar.isVisible()
@@ -105,14 +105,14 @@ def test_a_narrow_window_folds_panes_and_a_wide_one_restores_them(qtbot: QtBot, 
     work(window)
 
     window.resize(1000, 700)
-    assert not inspector_of(window).isVisible()
+    assert not panel_of(window).isVisible()
     assert window.sidebar.isVisible()
     window.resize(640, 600)
     assert not window.sidebar.isVisible()
     assert window.top_bar.sidebar.isVisible()
     window.resize(1440, 900)
     assert window.sidebar.isVisible()
-    assert inspector_of(window).isVisible()
+    assert panel_of(window).isVisible()
 
 
 def test_a_panel_that_the_user_opened_in_a_narrow_window_stays_open(
@@ -120,15 +120,15 @@ def test_a_panel_that_the_user_opened_in_a_narrow_window_stays_open(
 ) -> None:
     work(window)
     window.resize(1279, 800)
-    assert not inspector_of(window).isVisible()
+    assert not panel_of(window).isVisible()
     window.commands.toggle_inspector.trigger()
-    assert inspector_of(window).isVisible()
+    assert panel_of(window).isVisible()
     window.resize(1100, 800)
-    assert inspector_of(window).isVisible()
+    assert panel_of(window).isVisible()
     assert layout_states["inspector"] == b"on"
     window.commands.toggle_inspector.trigger()
     window.resize(1440, 900)
-    assert not inspector_of(window).isVisible()
+    assert not panel_of(window).isVisible()
 
 
 @pytest.mark.parametrize("width", [720, 1024, 1440])
@@ -145,7 +145,7 @@ def test_how_full_the_context_is_stands_once_outside_the_panel(
     assert line is not None
 
     def is_shown_once(page: str) -> bool:
-        others = inspector_of(window).isVisible() or page == "chat"
+        others = panel_of(window).isVisible() or page == "chat"
         return gauge.isVisible() != others and (others or bar.rect().contains(gauge.geometry()))
 
     for _ in range(2):
@@ -170,13 +170,13 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow) -> None:
             assert control.isVisible()
             assert bar.rect().contains(control.geometry())
 
-    for width, inspector in product((640, 800, 1000, 1200, 1440, 1920), (False, True)):
+    for width, panel in product((640, 800, 1000, 1200, 1440, 1920), (False, True)):
         window.resize(width, 700)
-        if inspector != inspector_of(window).isVisible():
+        if panel != panel_of(window).isVisible():
             window.commands.toggle_inspector.trigger()
         if not window.sidebar.isVisible():
             window.commands.toggle_sidebar.trigger()
-        assert (inspector_of(window).isVisible(), window.sidebar.isVisible()) == (inspector, True)
+        assert (panel_of(window).isVisible(), window.sidebar.isVisible()) == (panel, True)
         qtbot.waitUntil(check)
 
 

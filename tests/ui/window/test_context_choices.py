@@ -55,7 +55,7 @@ async def test_a_workspace_chooses_its_managed_window_and_its_profile(
         find_child(menu, QAction, "manage:256000").trigger()
         assert workspace.policy.manage_at_most == 256_000
         assert rig.conversation.window.measure()[1].window == 256_000
-        await until(lambda: "256k of 1M" in rig.views.inspector._window_text.text, "the panel")
+        await until(lambda: "256k of 1M" in rig.views.panel._window_text.text, "the panel")
         find_child(menu, QAction, "profile:classic").trigger()
         close_menus(rig)
         expected = policy_from({"profile": "classic", "manage_at_most": 256_000})
@@ -67,7 +67,7 @@ async def test_a_workspace_chooses_its_managed_window_and_its_profile(
         find_child(menu, QAction, "manage:0").trigger()
         close_menus(rig)
         assert rig.conversation.window.measure()[1].window == 1_000_000
-        await until(lambda: "of 1M tokens" in rig.views.inspector._window_text.text, "the panel")
+        await until(lambda: "of 1M tokens" in rig.views.panel._window_text.text, "the panel")
 
 
 async def test_a_small_model_has_nothing_to_choose_but_the_profile(

@@ -21,10 +21,10 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.foreign.discovery import AgentFolders
 from helix_desktop.main import main
+from helix_desktop.ui.comparison.page import Comparison, ComparisonPage
 from helix_desktop.ui.design.dialogs import ChoiceDialog, QuestionDialog
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import Export, ExportUpTo, Undo
-from helix_desktop.ui.survival.page import Survival, SurvivalPage
 from helix_desktop.ui.window.import_export import DocumentDialog, ExportDialog
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.model_servers.chat_server import (
@@ -371,7 +371,7 @@ def _claude(steps: int) -> list[dict[str, Any]]:
     return records
 
 
-async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
+async def _import(rig: WindowRig, home: Path) -> ComparisonPage:
     """Import the only session, and go from the notice to what survives."""
     use_home(rig, home)
     dialog = await open_dialog(rig)
@@ -380,7 +380,7 @@ async def _import(rig: WindowRig, home: Path) -> SurvivalPage:
     press(dialog, "check_all")
     press(dialog, "import")
     await until(lambda: "1 session imported." in rig.banner_text(), "the notice")
-    press(rig.window.notices, "show_survival")
+    press(rig.window.notices, "show_comparison")
     page = rig.window.pages.survives.get()
     await until(page.report.isVisible, "the report")
     return page
@@ -398,7 +398,7 @@ def _counts(file: dict[str, Any], moment: int) -> list[list[str]]:
     return [[str(kind[field]) for field in fields] for kind in compared]
 
 
-def _table(page: SurvivalPage) -> list[list[str]]:
+def _table(page: ComparisonPage) -> list[list[str]]:
     rows = map(page.report.facts.topLevelItem, range(page.report.facts.topLevelItemCount()))
     return [[row.text(column) for column in range(1, 5)] for row in rows if row is not None]
 
@@ -411,15 +411,15 @@ async def test_an_imported_session_shows_what_the_command_line_says(
     await rig.open_folder("shop")
     page = await _import(rig, home)
     file = await _replayed(path, capsys)
-    (survival,) = page._results.values()
-    figures = survival.figures
+    (comparison,) = page._results.values()
+    figures = comparison.figures
     assert list(figures.managed_sizes) == file["managed_sizes"]
     assert list(figures.unmanaged_sizes) == file["unmanaged_sizes"]
     assert figures.managed.billed == file["managed"]["billed"]
-    assert figures.managed.billed * survival.price / 1_000_000 == pytest.approx(file["cost"])
+    assert figures.managed.billed * comparison.price / 1_000_000 == pytest.approx(file["cost"])
     assert page.report.stats[1][1].text() == f"≈ ${file['cost']:.2f}"
 
-    moments = find_child(page, QComboBox, "survival_moments")
+    moments = find_child(page, QComboBox, "comparison_moments")
     assert [moments.itemText(at) for at in range(moments.count())] == [
         "Compaction 1", "Compaction 2", "End of session",
     ]  # fmt: skip
@@ -454,8 +454,8 @@ async def test_an_imported_session_shows_what_the_command_line_says(
     assert rig.window.last_page() == "chat"
 
 
-def _in_window(survival: Survival, window: int) -> Survival:
-    return replace(survival, figures=replace(survival.figures, window=window))
+def _in_window(comparison: Comparison, window: int) -> Comparison:
+    return replace(comparison, figures=replace(comparison.figures, window=window))
 
 
 async def test_an_own_session_counts_what_its_model_reported(rig: WindowRig) -> None:
@@ -469,16 +469,16 @@ async def test_an_own_session_counts_what_its_model_reported(rig: WindowRig) -> 
         rig.window.commands.show_survival.trigger()
         page = rig.window.pages.survives.get()
         await until(page.report.isVisible, "the report")
-        (survival,) = page._results.values()
-        sizes = survival.figures.managed_sizes
+        (comparison,) = page._results.values()
+        sizes = comparison.figures.managed_sizes
         sent = [answer.usage.input for answer in answers if answer.usage is not None]
         assert list(sizes) == sent
-        assert sizes[0] == pytest.approx(survival.always, rel=0.05)
-        assert list(survival.figures.unmanaged_sizes) == sorted(survival.figures.unmanaged_sizes)
+        assert sizes[0] == pytest.approx(comparison.always, rel=0.05)
+        assert list(comparison.figures.unmanaged_sizes) == sorted(comparison.figures.unmanaged_sizes)
         assert "with system prompt and tools" in page.report.notes.text()
         assert "changed yourself" not in page.report.notes.text()
-        assert "It reports fewer than Helix counts" in replace(survival, always=9_000).notes
-        assert "requests above 9k would fail" in _in_window(survival, 9_000).notes
+        assert "It reports fewer than Helix counts" in replace(comparison, always=9_000).notes
+        assert "requests above 9k would fail" in _in_window(comparison, 9_000).notes
 
         sweep = next(it.seq for it in log if isinstance(it.event, SweepMade))
         rig.perform(Undo((sweep,)))

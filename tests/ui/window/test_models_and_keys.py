@@ -19,8 +19,8 @@ from helix_desktop.domain.events.session import EffortChosen, ModelChosen
 from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
-from helix_desktop.ui.inspector.from_window import request_text
 from helix_desktop.ui.kit.intents import Intent
+from helix_desktop.ui.panel.from_window import request_text
 from helix_desktop.ui.settings.providers.models import ProviderDraft
 from helix_desktop.workspaces.registry import MAIN
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, replies_in_order, text_reply

@@ -25,11 +25,11 @@ from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.labels import TextLine
-from helix_desktop.ui.inspector.inspector_state import WindowRow
-from helix_desktop.ui.inspector.request_list import ShowRowText
 from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, Undo, UndoLast, perform
 from helix_desktop.ui.outputs.rows import CacheFilter
 from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.panel.panel_state import WindowRow
+from helix_desktop.ui.panel.request_list import ShowRowText
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.usage_chart import Scrubber
@@ -50,7 +50,7 @@ from tests.support.timeline_pane import find_card
 from tests.support.window.buttons import find_button, press
 from tests.support.window.chat_geometry import action_names, click_area, press_action, row_widget
 from tests.support.window.handover_window import with_summaries
-from tests.support.window.usage_checks import inspector_rows
+from tests.support.window.usage_checks import panel_rows
 from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
@@ -250,11 +250,11 @@ async def _undo_in_the_panel(rig: WindowRig, added: int) -> None:
     """The page of what stands for older messages brings them back, and says what that adds."""
 
     def compacted() -> list[WindowRow]:
-        return [row for row in inspector_rows(rig) if row.is_summary]
+        return [row for row in panel_rows(rig) if row.is_summary]
 
     await until(compacted, "the row of what is compacted")
     (row,) = compacted()
-    panel = rig.views.inspector
+    panel = rig.views.panel
     perform(panel, ShowRowText(row))
     button = find_button(panel, "way_back")
     assert button.text() == f"Undo · adds ≈ {format_tokens(added)} tokens"
@@ -412,10 +412,10 @@ async def _check_arguments(rig: WindowRig) -> None:
         )
         assert (await rig.workspace.store.get(row.argument_digests[0])).decode() == BODY
 
-        panel, window = rig.views.inspector, rig.conversation.window
+        panel, window = rig.views.panel, rig.conversation.window
 
         def cached_rows() -> list[WindowRow]:
-            return [row for row in inspector_rows(rig) if row.state == "arguments_cached"]
+            return [row for row in panel_rows(rig) if row.state == "arguments_cached"]
 
         await until(cached_rows, "the row of the arguments")
         (cached,) = cached_rows()
@@ -429,7 +429,7 @@ async def _check_arguments(rig: WindowRig) -> None:
 
 
 LONG_FILE = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}
-ROUNDING = 2  # tokens, which the inspector adds to its largest row
+ROUNDING = 2  # tokens, which the panel adds to its largest row
 LARGE = {"intake_above": 500, "preview_tokens": 120, "protect_steps": 50, "protect_tokens": 100_000}
 
 
@@ -530,14 +530,14 @@ async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
 
 
 async def _check_one_number(rig: WindowRig) -> None:
-    """The output has the same tokens in the chat, the inspector and the timeline."""
+    """The output has the same tokens in the chat, the panel and the timeline."""
     row, transcript = read_card(rig), rig.conversation.session.transcript
 
     def inspected() -> int:
-        (tokens,) = [item.tokens for item in inspector_rows(rig) if item.seq == row.answer_seq]
+        (tokens,) = [item.tokens for item in panel_rows(rig) if item.seq == row.answer_seq]
         return tokens
 
-    await until(lambda: abs(inspected() - row.tokens) <= ROUNDING, "the inspector's row")
+    await until(lambda: abs(inspected() - row.tokens) <= ROUNDING, "the panel's row")
     newest, *_ = (
         found
         for found in build_cards(rig.conversation.session.log, transcript)
@@ -570,7 +570,7 @@ def _scrubber(rig: WindowRig) -> Scrubber:
 
 
 async def _look_at(rig: WindowRig, seq: int) -> None:
-    """Choose a step, and wait until the inspector shows its request."""
+    """Choose a step, and wait until the panel shows its request."""
     past = rig.wiring.past
     _scrubber(rig).choose(seq)
     await until(lambda: past.window is not None and past.window.answer_seq == seq, f"the request of e{seq}")
@@ -583,7 +583,7 @@ async def test_a_look_at_the_past_leaves_the_session_alone(rig: WindowRig) -> No
         await rig.run_turn("First")
         await rig.run_turn("Second")
         log, past = list(rig.conversation.session.log), rig.wiring.past
-        first, inspector = read_steps(log)[0].seq, rig.views.inspector
+        first, panel = read_steps(log)[0].seq, rig.views.panel
         rig.window.show_page("timeline")
         await until(lambda: len(_scrubber(rig).steps) == 2, "the steps on the chart")
         await _look_at(rig, first)
@@ -592,7 +592,7 @@ async def test_a_look_at_the_past_leaves_the_session_alone(rig: WindowRig) -> No
         assert "tokens in the request" in header
         assert any(words.startswith("You're looking at turn") for words in header)
         await rig.wiring.session.refresh()
-        assert inspector.requests.is_read_only, "what goes on meanwhile does not end the look"
+        assert panel.requests.is_read_only, "what goes on meanwhile does not end the look"
         QTest.keyClick(_scrubber(rig), Qt.Key.Key_Escape)
         assert past.step is None
         assert not rig.views.timeline.get().now_button.isVisible()
@@ -612,7 +612,7 @@ async def test_a_look_at_the_past_leaves_the_session_alone(rig: WindowRig) -> No
         await rig.run_turn("And now?")
         assert len(rig.rows(UserRow)) == 3
         assert not rig.chat.past_strip.isVisible()
-        assert not inspector.requests.is_read_only
+        assert not panel.requests.is_read_only
 
         await _look_at(rig, first)
         await rig.wiring.workspace_controller.new_session()

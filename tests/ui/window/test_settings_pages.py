@@ -38,7 +38,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import find_button, find_buttons, find_child, press
-from tests.support.window.usage_checks import inspector_rows
+from tests.support.window.usage_checks import panel_rows
 from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -90,7 +90,7 @@ async def _check_each_way_out(rig: WindowRig) -> None:
         await _open_by_key(rig)
         name = find_button(rig.settings.names, f"page:{rig.settings.current_page()}")
         assert name.hasFocus(), "who came with the keyboard sees where it is"
-        hidden: tuple[QWidget, ...] = (window.sidebar, window.top_bar, window.inspector_pane)
+        hidden: tuple[QWidget, ...] = (window.sidebar, window.top_bar, window.panel_pane)
         assert not any(part.isVisible() for part in hidden)
         assert rig.settings.isVisible()
         await act(do)
@@ -704,4 +704,4 @@ async def test_instructions_and_skills_are_sent_and_listed(
 
 
 def _standing_texts(rig: WindowRig) -> list[str]:
-    return [row.name for row in inspector_rows(rig) if row.kind == "instructions"]
+    return [row.name for row in panel_rows(rig) if row.kind == "instructions"]

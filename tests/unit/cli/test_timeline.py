@@ -52,7 +52,7 @@ def test_the_json_has_the_tokens_that_a_rewrite_saved() -> None:
     assert (recorded.seq, recorded.event.saved) == (3, 800)
 
 
-def test_the_handover_that_a_session_starts_with_has_the_tokens_of_the_inspector() -> None:
+def test_the_handover_that_a_session_starts_with_has_the_tokens_of_the_panel() -> None:
     """Those of its message with all its quotes."""
     quotes = (Quote("user", "Which port?", 30), Quote("agent", "It is 8080.", 50))
     handover = HandoverMade(

@@ -246,7 +246,7 @@ def handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Tr
         RowKey(recorded.seq, part="handover"),
         "handover",
         handover_title(is_undone=False),
-        tr("{messages} compacted", messages=messages),  # the inspector has its tokens
+        tr("{messages} compacted", messages=messages),  # the panel has its tokens
         "\n".join(f"- {bullet.text}" for bullet in gist_bullets(handover.sections)),
         (OpenVersion(handover.origin, is_source=True),),
         "\n\n".join(

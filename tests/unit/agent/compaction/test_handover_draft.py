@@ -361,7 +361,7 @@ async def test_the_user_may_compact_what_frees_nothing() -> None:
 
 
 async def test_the_parts_of_a_draft_add_up_to_what_the_context_counts_for_it() -> None:
-    """What the dialog says of a draft, the inspector says of the handover."""
+    """What the dialog says of a draft, the panel says of the handover."""
     _, conversation = await begin_with(script=thinking_script(9), policy=MANUAL_ONLY)
     for text in ("Think of docs/plan.md.", "And now? " * 20, "And now?"):
         await conversation.run(text)

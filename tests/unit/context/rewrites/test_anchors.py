@@ -203,7 +203,7 @@ def read_module(simulator: SessionSimulator, number: int) -> int:
 
 
 def exclude_output(simulator: SessionSimulator, seq: int) -> str:
-    """Let the user exclude an output; return what its row in the inspector says."""
+    """Let the user exclude an output; return what its row in the panel says."""
     entries = simulator.window().entries
     place = next(n for n, entry in enumerate(entries) if isinstance(entry, LogItem) and entry.seq == seq)
     assert exclude(simulator, place)

@@ -80,7 +80,7 @@ ARGUMENT = digest_of(b"an argument")
 
 
 def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() -> None:
-    """Step by step as from the whole log, and as the inspector says it."""
+    """Step by step as from the whole log, and as the panel says it."""
     log = CallLog()
     log.call("read_file", "v1", path="a.py")
     log.call("read_file", "other", path="b.py")

@@ -621,7 +621,7 @@ def check_a_fold_s_card_describes_the_fold(simulator: SessionSimulator) -> None:
         if isinstance(card, CompactedCallsCard):
             fact = folds[card.seq]
             tokens = fact.tokens + FRAMING_TOKENS
-            assert tokens == listed.get(card.seq, tokens), "the inspector's figure"
+            assert tokens == listed.get(card.seq, tokens), "the panel's figure"
             assert card.event == fact
 
 

@@ -1,4 +1,4 @@
-"""The next request, its cost and the discount so far as the inspector shows them."""
+"""The next request, its cost and the discount so far as the panel shows them."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, WindowItemKind
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.messages import FIND_TOOLS, Message
-from helix_desktop.ui.inspector.inspector_state import (
+from helix_desktop.ui.panel.panel_state import (
     SEGMENT_LOOKS,
-    InspectorState,
+    PanelState,
     Segment,
     SegmentKind,
     WindowRow,
@@ -37,7 +37,7 @@ from helix_desktop.words.policies import policy_in_use
 from helix_desktop.words.summaries import summary_title
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Inspector")
+tr = Translator("Panel")
 
 _TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
 _FIXED_KINDS = (*_TOOL_KINDS, *_OPENING_KINDS, "fields")
@@ -62,7 +62,7 @@ def request_sections(window: Window, items: Sequence[WindowItem]) -> Iterator[tu
     opening = len(messages) - len(window.entries)
     tokens = sum(item.tokens for item in items if item.kind in _OPENING_KINDS and not item.seq)
     for message in messages[:opening]:
-        # With environment and instructions, which have rows of their own in the inspector.
+        # With environment and instructions, which have rows of their own in the panel.
         yield message.role, tokens, message_body(message)
     if tools:
         tokens = sum(item.tokens for item in items if item.kind in _TOOL_KINDS)
@@ -91,14 +91,14 @@ def indented_json(body: bytes) -> str:
     return json.dumps(json.loads(body), indent=2, ensure_ascii=False)
 
 
-def inspector_state(
+def panel_state(
     items: tuple[WindowItem, ...],
     gauge: UsageGauge,
     transcript: Transcript,
     policy: ContextPolicy,
     outlook: CompactionOutlook,
     fresh: int = 0,
-) -> InspectorState:
+) -> PanelState:
     """Return what the next request contains, each row in tokens by Helix's count, which stay as they are.
 
     What the provider counts more or less is shared by the rows, or a row: all add up to the total. As it
@@ -111,7 +111,7 @@ def inspector_state(
     )
     rows = _with_difference(rows, gauge.used)
     own_policy = transcript.session_policy
-    return InspectorState(
+    return PanelState(
         gauge,
         compaction_text=_compaction_text(outlook, gauge, policy),
         segments=_segments(rows, gauge),
@@ -260,7 +260,7 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
     return message_body(window.request.messages[len(window.request.messages) - len(window.entries) + place])
 
 
-def with_request_cost(state: InspectorState, cost: RequestCost) -> InspectorState:
+def with_request_cost(state: PanelState, cost: RequestCost) -> PanelState:
     text, gauge = _request_cost_text(cost), state.gauge
     if state.is_managed and cost.total + gauge.reserve > gauge.model_window > gauge.reserve:
         # It is made to fit: how much room is made is known once it is.

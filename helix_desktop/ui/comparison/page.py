@@ -83,7 +83,7 @@ _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _NEAR = 8.0  # pixels around a compaction in which the mouse is on it
 
 
-class SurvivalChart(Themed, QWidget):
+class ComparisonChart(Themed, QWidget):
     accessible_role = QAccessible.Role.Chart
     compaction_clicked = Signal(int)
     """One of the compactions, by its place."""
@@ -94,7 +94,7 @@ class SurvivalChart(Themed, QWidget):
         self._unmanaged: Sequence[int] = ()
         self._requests: Sequence[int] = ()  # behind each compaction
         self._window = self._current = 0
-        self.setObjectName("survival_chart")
+        self.setObjectName("comparison_chart")
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
@@ -239,7 +239,7 @@ _PLACES: dict[FactPlace, TranslatableText] = {
 _SUMMARY, _FIRST_PLACE = 2, 3  # columns
 
 
-class Survival(msgspec.Struct, frozen=True):
+class Comparison(msgspec.Struct, frozen=True):
     """The figures of a session: its title, the other agent's name (empty: its own), and who answered last.
 
     `price` is in US dollars per million input tokens of that model; 0: not known. `is_reported`: the model
@@ -371,7 +371,7 @@ class Survival(msgspec.Struct, frozen=True):
 class FactTable(Themed, QTreeWidget):
     def __init__(self) -> None:
         super().__init__()
-        self.setObjectName("survival_facts")
+        self.setObjectName("comparison_facts")
         self.setAccessibleName(tr("Details"))
         self.setProperty("kind", "checklist")
         self.setUniformRowHeights(True)
@@ -454,12 +454,12 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     return item
 
 
-class SurvivalReport(QWidget):
+class ComparisonReport(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.title, self.sentence = SelectableText("", 13, "muted"), SelectableText("", 18, weight=600)
         self.about, self.notes = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.chart, self.facts = SurvivalChart(), FactTable()
+        self.chart, self.facts = ComparisonChart(), FactTable()
         self.stats = [(label("", "note"), label("", "heading"), label("", "note")) for _ in range(4)]
         figures = FlowBox([pane(column(*stat, gap=1, margins=(0, 0, 26, 0))) for stat in self.stats])
         head = column(self.title, self.sentence, self.about, gap=4)
@@ -469,17 +469,17 @@ class SurvivalReport(QWidget):
         self.setLayout(self.body)
         self.title.hide()
 
-    def show_survival(self, survival: Survival, moment: int) -> None:
-        _, request, facts = survival.moments[moment]
-        is_end = moment == len(survival.moments) - 1
-        self.sentence.setText(survival.sentence(moment))
-        self.about.setText(survival.about)
-        self.notes.setText(survival.notes)
-        self.chart.show_figures(survival.figures, survival.agent, request)
-        for labels, words in zip(self.stats, survival.stats, strict=True):
+    def show_comparison(self, comparison: Comparison, moment: int) -> None:
+        _, request, facts = comparison.moments[moment]
+        is_end = moment == len(comparison.moments) - 1
+        self.sentence.setText(comparison.sentence(moment))
+        self.about.setText(comparison.about)
+        self.notes.setText(comparison.notes)
+        self.chart.show_figures(comparison.figures, comparison.agent, request)
+        for labels, words in zip(self.stats, comparison.stats, strict=True):
             for part, word in zip(labels, words, strict=True):
                 part.setText(word)
-        self.facts.show_facts(facts, "" if is_end else survival.agent)
+        self.facts.show_facts(facts, "" if is_end else comparison.agent)
 
     def places(self) -> list[QRect]:
         """Return where its parts are, from the top."""
@@ -487,16 +487,18 @@ class SurvivalReport(QWidget):
         return [part.geometry() for part in parts if part is not None]
 
 
-async def picture_of(parent: QWidget, survival: Survival, moment: int) -> QImage:
+async def picture_of(parent: QWidget, comparison: Comparison, moment: int) -> QImage:
     """Return a session's report as an image with what is estimated.
 
     It is made in short slices, so that the window is usable meanwhile.
     """
-    report = SurvivalReport()
+    report = ComparisonReport()
     report.setParent(parent)
     await asyncio.sleep(0)
-    report.show_survival(survival, moment)
-    report.title.setText(dotted((APP_NAME, tr("With and without Helix"), escape_hidden_name(survival.title))))
+    report.show_comparison(comparison, moment)
+    report.title.setText(
+        dotted((APP_NAME, tr("With and without Helix"), escape_hidden_name(comparison.title)))
+    )
     report.title.show()
     await asyncio.sleep(0)
     report.ensurePolished()
@@ -523,26 +525,26 @@ _Key = tuple[str, int, ContextPolicy, int]
 """What figures depend on: a session and its newest message, the policy, and the context window in tokens."""
 
 
-class SurvivalPage(ThemedBackground):
+class ComparisonPage(ThemedBackground):
     _session: Session
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._results: dict[_Key, Survival] = {}
+        self._results: dict[_Key, Comparison] = {}
         self._key: _Key | None = None  # of what is on the page, or comes there
         self._was_hidden = False  # since it last showed the newest
         self._task: asyncio.Task[None] | None = None
         self._state: Literal["empty", "busy", "stopped", "ready"] = "empty"
         self.empty = EmptyState("layers", "")
         self.empty.button_clicked.connect(self._on_empty_button)
-        self.report = SurvivalReport()
+        self.report = ComparisonReport()
         self.moments = ComboBox(words=tr("Compare at"))
-        self.moments.setObjectName("survival_moments")
+        self.moments.setObjectName("comparison_moments")
         self.moments.activated.connect(lambda _: self._show_report())
         self.report.chart.compaction_clicked.connect(self._go_to_compaction)
-        self.update_button = PushButton(tr("Update"), name="update_survival", on_click=self._measure)
+        self.update_button = PushButton(tr("Update"), name="update_comparison", on_click=self._measure)
         self.save = PushButton(tr("Save picture…"), name="save_picture", on_click=self._save)
-        back = IconButton("arrow-left", tr("Back to chat (Esc)"), px=16, edge=28, name="leave_survival")
+        back = IconButton("arrow-left", tr("Back to chat (Esc)"), px=16, edge=28, name="leave_comparison")
         back.clicked.connect(lambda: perform(self, ClosePage()))
         tools = FlowBox([self.update_button, self.moments, self.save], right_from=0)
         title, help_link = label(tr("With and without Helix"), "title"), HelpLink("survives")
@@ -631,7 +633,7 @@ class SurvivalPage(ThemedBackground):
         model = next((answer.model for answer in reversed(answers) if answer.model), "")
         if imported is None:
             figures = as_model_counts(figures, answers, facts.ratio)
-        self._results[key] = Survival(
+        self._results[key] = Comparison(
             figures,
             session.transcript.title,
             AGENT_NAMES[imported.agent] if imported is not None else "",
@@ -676,9 +678,9 @@ class SurvivalPage(ThemedBackground):
         self.update_button.setToolTip(tr("The session, its policy or its model has changed since."))
         if not is_other and self._state == "ready":
             return
-        survival = self._results[self._key]
+        comparison = self._results[self._key]
         self.moments.clear()
-        self.moments.addItems([name for name, _, _ in survival.moments])
+        self.moments.addItems([name for name, _, _ in comparison.moments])
         self.moments.setVisible(self.moments.count() > 1)
         self._show_report()
         self._state = "ready"
@@ -690,13 +692,13 @@ class SurvivalPage(ThemedBackground):
 
     def _show_report(self) -> None:
         if self._key in self._results:
-            self.report.show_survival(self._results[self._key], self.moments.currentIndex())
+            self.report.show_comparison(self._results[self._key], self.moments.currentIndex())
 
     def _go_to_compaction(self, place: int) -> None:
         """Compare at a compaction that was clicked, if its summary can be read."""
-        survival = self._results.get(self._key) if self._key else None
-        if survival is not None and survival.figures.compactions[place].facts:
-            readable = [bool(one.facts) for one in survival.figures.compactions[:place]]
+        comparison = self._results.get(self._key) if self._key else None
+        if comparison is not None and comparison.figures.compactions[place].facts:
+            readable = [bool(one.facts) for one in comparison.figures.compactions[:place]]
             self.moments.setCurrentIndex(sum(readable))
             self._show_report()
 
@@ -706,12 +708,12 @@ class SurvivalPage(ThemedBackground):
     async def _save_picture(self) -> None:
         if self._key not in self._results:
             return
-        survival, moment = self._results[self._key], self.moments.currentIndex()
-        name = self._session.app.backup.session_file_name(survival.title, ".png")
+        comparison, moment = self._results[self._key], self.moments.currentIndex()
+        name = self._session.app.backup.session_file_name(comparison.title, ".png")
         path = await pick_save_file(self, tr("Save picture"), name, ".png")
         if path is None:
             return
-        image = await picture_of(self, survival, moment)
+        image = await picture_of(self, comparison, moment)
         await asyncio.to_thread(_write, path, image)
         self._session.notify(
             Notice("picture", tr("{file} saved.", file=path.name), answers=(show_folder(path.parent),))

@@ -1,4 +1,4 @@
-"""The context inspector: how full the window is, of what, and what exactly is sent next."""
+"""The context panel: how full the window is, of what, and what exactly is sent next."""
 
 from __future__ import annotations
 
@@ -51,18 +51,18 @@ from helix_desktop.ui.design.layout import (
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.inspector.inspector_state import (
+from helix_desktop.ui.kit.boxes import Dot, Pen, Text
+from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
+from helix_desktop.ui.kit.intents import FocusComposer, LookAtStep, ShowRequest, perform
+from helix_desktop.ui.panel.panel_state import (
     SEGMENT_LOOKS,
-    InspectorState,
+    PanelState,
     RequestTexts,
     RowAction,
     Segment,
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import ActOnRow, RequestList, ShowRowText, action_text
-from helix_desktop.ui.kit.boxes import Dot, Pen, Text
-from helix_desktop.ui.kit.commands import ContextCommands, PageKeys
-from helix_desktop.ui.kit.intents import FocusComposer, LookAtStep, ShowRequest, perform
+from helix_desktop.ui.panel.request_list import ActOnRow, RequestList, ShowRowText, action_text
 from helix_desktop.ui.rows.list_view import SCROLL_BAR_PX
 from helix_desktop.words.managed_window import explain_managed_window, managed_window_text
 from helix_desktop.words.next_compaction import explain_rows
@@ -70,7 +70,7 @@ from helix_desktop.words.numbers import format_tokens, format_whole_percent, for
 from helix_desktop.words.state_words import STATE_WORDS, gauge_source_text
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Inspector")
+tr = Translator("Panel")
 
 _HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 8, 16, 8)
 _MARGINS, _BAR_MARGINS = (8, 6, SCROLL_BAR_PX, 16), (8, 6, 0, 16)
@@ -279,7 +279,7 @@ class Breakdown(QWidget):
         legend = column(*self._legend.values(), gap=5)
         self.setLayout(column(legend, self.cost, self.discount, self.policy))
 
-    def show_state(self, state: InspectorState) -> None:
+    def show_state(self, state: PanelState) -> None:
         show_text(self.policy, state.own_policy)
         show_text(self.cost, state.cost_text)
         show_text(self.discount, state.discount_text)
@@ -411,10 +411,10 @@ class RequestReader(QWidget):
             self.page.show_content(content, "request.json" if is_json else "")
 
 
-class Inspector(Themed, QWidget):
+class ContextPanel(Themed, QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._state: InspectorState | None = None
+        self._state: PanelState | None = None
         self.empty = EmptyState(
             "layers", tr("Nothing to send yet. The next request appears here."), tr("Go to chat")
         )
@@ -434,7 +434,7 @@ class Inspector(Themed, QWidget):
     def hasHeightForWidth(self) -> bool:
         return False
 
-    def set_state(self, state: InspectorState | None) -> None:
+    def set_state(self, state: PanelState | None) -> None:
         if state is not None and state == self._state:
             return
         self._state = state
@@ -565,7 +565,7 @@ class Inspector(Themed, QWidget):
         card.hide()
         return card
 
-    def _show_past(self, state: InspectorState) -> None:
+    def _show_past(self, state: PanelState) -> None:
         self._past.setVisible(bool(state.past))
         self._past_text.setText(state.past)
         self._past_figures.setText(state.past_figures)
@@ -601,7 +601,7 @@ class Inspector(Themed, QWidget):
         title = row(self._request_title, None, show_request, margins=_SIDES)
         return pane(column(title, self.requests, gap=4))
 
-    def _show_window(self, state: InspectorState) -> None:
+    def _show_window(self, state: PanelState) -> None:
         gauge = state.gauge
         self.used.set_text(f"≈ {format_tokens(gauge.used)}")  # what came since the report is by our count
         self.used.set_note(gauge_source_text(gauge))

@@ -17,23 +17,23 @@ from helix_desktop.ui.design.cards import Tone
 from helix_desktop.ui.design.focus import paint_row_focus
 from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.inspector.inspector_state import (
+from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
+from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
+from helix_desktop.ui.kit.intents import Intent, perform
+from helix_desktop.ui.panel.panel_state import (
     SEGMENT_LOOKS,
     RequestGroup,
     RowAction,
     WindowRow,
     request_groups,
 )
-from helix_desktop.ui.kit.boxes import Box, Dot, Icon, Pill, Row, Space, Text, paint_box
-from helix_desktop.ui.kit.commands import EntryMenu, PageKeys
-from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ChoiceList
 from helix_desktop.ui.rows.list_view import ARRIVAL_S
 from helix_desktop.words.numbers import format_token_count, format_tokens
 from helix_desktop.words.state_words import OUTDATED, STATE_WORDS
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Inspector")
+tr = Translator("Panel")
 
 COMMAND_ACTIONS: dict[str, tuple[RowAction, ...]] = {
     "context_pin": ("pin", "unpin"),
@@ -147,7 +147,7 @@ _INDENT_PX = 24  # of a row in an open group: the dot is its group's
 
 
 class RequestList(ChoiceList[WindowRow]):
-    """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight.
+    """The list at its full height: the panel around it scrolls, so Qt paints only what is in sight.
 
     Rows are those of all groups, with headings; of a closed group only the first is shown. While
     `is_read_only` nothing in it changes the session: it is a request of the past.

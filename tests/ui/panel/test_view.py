@@ -1,4 +1,4 @@
-"""The context inspector in use, with its card of the provider's cache."""
+"""The context panel in use, with its card of the provider's cache."""
 
 from __future__ import annotations
 
@@ -18,52 +18,52 @@ from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.stylesheet import stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.inspector.inspector_state import (
+from helix_desktop.ui.kit.intents import FocusComposer
+from helix_desktop.ui.panel.panel_state import (
     WindowRow,
 )
-from helix_desktop.ui.inspector.request_list import (
+from helix_desktop.ui.panel.request_list import (
     ROW_HEIGHT,
     ActOnRow,
     ShowRowText,
     action_text,
     cut_middle,
 )
-from helix_desktop.ui.inspector.view import Breakdown, Inspector, KeyValue
-from helix_desktop.ui.kit.intents import FocusComposer
+from helix_desktop.ui.panel.view import Breakdown, ContextPanel, KeyValue
 from helix_desktop.words.numbers import format_tokens
-from tests.support.galleries.panes_samples import inspector_state, window_rows
+from tests.support.galleries.panes_samples import panel_state, window_rows
 from tests.support.intents import intents_of, performed
 from tests.support.window.buttons import find_button, find_buttons, find_child
 
 
 @pytest.fixture
-def pane(qtbot: QtBot) -> Inspector:
-    inspector = Inspector()
-    qtbot.addWidget(inspector)
-    inspector.resize(300, 900)
-    inspector.set_state(inspector_state())
-    inspector.show()
-    return inspector
+def pane(qtbot: QtBot) -> ContextPanel:
+    panel = ContextPanel()
+    qtbot.addWidget(panel)
+    panel.resize(300, 900)
+    panel.set_state(panel_state())
+    panel.show()
+    return panel
 
 
-def test_the_numbers_state_their_source(pane: Inspector) -> None:
+def test_the_numbers_state_their_source(pane: ContextPanel) -> None:
     """All of the next request is about: what came since the provider's report is by our count."""
     assert (pane.used.text, pane.used.accessibleDescription()) == ("≈ 14.6k", "By the provider's count")
     assert pane.until.text().endswith("at 85 % they must.")
     explained = [it.accessibleName() for it in pane.findChildren(KeyValue)]
     assert "Cached outputs: description stays" in explained
-    pane.set_state(inspector_state(used=20_900, is_estimated=True))
+    pane.set_state(panel_state(used=20_900, is_estimated=True))
     assert (pane.used.text, pane.used.accessibleDescription()) == (
         "≈ 20.9k",
         "Estimated from the provider's last report",
     )
 
 
-def test_the_legend_lists_the_existing_segments(pane: Inspector, qtbot: QtBot) -> None:
+def test_the_legend_lists_the_existing_segments(pane: ContextPanel, qtbot: QtBot) -> None:
     """They add up to what is sent: the bar alone has what is free or kept for the answer."""
     assert pane.findChild(Breakdown) is None
     pane.details.click()
-    state = inspector_state()
+    state = panel_state()
     parts = [segment for segment in state.segments if segment.kind not in ("free", "reserve")]
     assert sum(segment.tokens for segment in parts) == state.gauge.used
     legend = find_child(pane, Breakdown)._legend
@@ -94,14 +94,14 @@ def test_a_call_is_cut_between_words_where_its_end_has_room(qapp: QApplication) 
     assert cut_middle(metrics, path, metrics.horizontalAdvance(path) - 9).startswith("Read gauge-")
 
 
-def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
+def test_the_bar_has_a_tick_where_it_is_compacted(pane: ContextPanel) -> None:
     """With its label below, a tooltip and an accessible text; without compaction there is none."""
     width = pane.bar.width()
     assert pane.bar.tooltip_at(width * 0.85 + 2) == "Compacts at 85 %"
     assert "Compacts at 85 %" in pane.bar.accessibleName()
     assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
     labelled = pane.bar.grab().toImage()
-    pane.set_state(replace(inspector_state(), is_managed=False))
+    pane.set_state(replace(panel_state(), is_managed=False))
     plain = pane.bar.grab().toImage()
     columns, rows = range(labelled.width()), range(17, labelled.height())
     changed = [x for x in columns if any(labelled.pixel(x, y) != plain.pixel(x, y) for y in rows)]
@@ -110,7 +110,7 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: Inspector) -> None:
     assert "Compacts at" not in pane.bar.accessibleName()
 
 
-def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: Inspector, qtbot: QtBot) -> None:
+def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: ContextPanel, qtbot: QtBot) -> None:
     pane.details.click()
     breakdown = find_child(pane, Breakdown)
     legend = breakdown._legend
@@ -118,27 +118,27 @@ def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: Inspector, 
     place, height = breakdown.mapTo(pane, QPoint()), pane.requests.height()
     for at in pane.requests.groups:
         pane.requests.open_group(at)
-    pane.set_state(replace(inspector_state(), rows=inspector_state().rows * 3))
+    pane.set_state(replace(panel_state(), rows=panel_state().rows * 3))
     assert pane.requests.height() > 2 * height
     qtbot.wait(0)
     assert breakdown.mapTo(pane, QPoint()) == place
     assert not legend["output"].visibleRegion().isEmpty()
 
 
-def test_nothing_moves_sideways_as_there_is_something_to_scroll(pane: Inspector, qtbot: QtBot) -> None:
+def test_nothing_moves_sideways_as_there_is_something_to_scroll(pane: ContextPanel, qtbot: QtBot) -> None:
     pane.setStyleSheet(stylesheet(LIGHT))
     (scroll,) = (it for it in pane.findChildren(QScrollArea) if it.isAncestorOf(pane.requests))
     bar = scroll.verticalScrollBar()
     qtbot.wait(0)
     assert bar.maximum() == 0
     before = pane.requests.width(), pane.requests.mapTo(pane, QPoint()).x()
-    pane.set_state(replace(inspector_state(), rows=inspector_state().rows * 9))
+    pane.set_state(replace(panel_state(), rows=panel_state().rows * 9))
     qtbot.waitUntil(bar.isVisible)
     qtbot.wait(0)
     assert (pane.requests.width(), pane.requests.mapTo(pane, QPoint()).x()) == before
 
 
-def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
+def test_what_is_always_sent_is_one_row_that_opens(pane: ContextPanel) -> None:
     requests, rows = pane.requests, pane.requests.rows
     count = next(at for at, row in enumerate(rows) if row.seq)
     closed, height = requests.closed_group(0), requests.height()
@@ -154,7 +154,7 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: Inspector) -> None:
     assert requests.row_model.index(1).data().startswith("System prompt · 1,120 tokens")
 
 
-def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
+def test_a_turn_is_one_row_that_opens(pane: ContextPanel) -> None:
     """Opened, it has the user's message first; closed, it counts all until the next one."""
     requests, rows = pane.requests, pane.requests.rows
     first, second = [at for at, row in enumerate(rows) if row.kind == "user" and row.is_heading][:2]
@@ -186,7 +186,7 @@ def test_a_turn_is_one_row_that_opens(pane: Inspector) -> None:
     assert requests.isRowHidden(second + 1), "another session has groups of its own"
 
 
-def test_a_row_that_comes_under_a_resting_mouse_takes_no_click_at_once(pane: Inspector) -> None:
+def test_a_row_that_comes_under_a_resting_mouse_takes_no_click_at_once(pane: ContextPanel) -> None:
     """A compaction moved the rows below the mouse: its click opened another one, with Undo in its menu."""
     now, requests = [10.0], pane.requests
     requests._clock = lambda: now[0]
@@ -203,7 +203,7 @@ def test_a_row_that_comes_under_a_resting_mouse_takes_no_click_at_once(pane: Ins
     assert requests.closed_group(0) is None
 
 
-def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
+def test_rows_are_under_the_question_of_their_turn(pane: ContextPanel) -> None:
     """One that is compacted has a heading with its words; a row of no turn stands where it is."""
 
     def entry(seq: int, kind: WindowItemKind, question: int = 0) -> WindowRow:
@@ -216,7 +216,7 @@ def test_rows_are_under_the_question_of_their_turn(pane: Inspector) -> None:
         *(entry(57, "assistant", 50), entry(58, "instructions"), entry(59, "output", 50)),
         *(entry(60, "user", 60), entry(61, "assistant", 60)),
     )
-    pane.set_state(replace(inspector_state(), rows=rows))
+    pane.set_state(replace(panel_state(), rows=rows))
     requests = pane.requests
     groups = {group.label: [row.seq for row in group.rows] for group in requests.groups.values()}
     assert groups == {"e40": [40, 40, 41], "Question 50": [50, 57, 58, 59], "e60": [60, 60, 61]}
@@ -239,14 +239,14 @@ def test_a_row_says_only_what_is_unusual() -> None:
     }  # fmt: skip
 
 
-def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: Inspector) -> None:
+def test_who_hears_a_row_is_told_that_it_is_outdated_where_it_shows_that(pane: ContextPanel) -> None:
     """A cached row was outdated for those who hear it only; a pinned one for nobody."""
     states: tuple[WindowItemState, ...] = ("full", "preview", "cached", "repeated", "excluded", "pinned")
     rows = [
         WindowRow(seq, "output", "read_file a.py", 40, state, "", tool="read_file", changed_since=12)
         for seq, state in enumerate(states, 1)
     ]
-    pane.set_state(replace(inspector_state(), rows=tuple(rows)))
+    pane.set_state(replace(panel_state(), rows=tuple(rows)))
     model = pane.requests.row_model
     spoken_texts = [model.index(at).data(Qt.ItemDataRole.AccessibleTextRole) for at in range(len(rows))]
     assert ["Edited since" in words.split(" · ") for words in spoken_texts] == [
@@ -264,9 +264,9 @@ def test_the_tokens_of_an_output_say_how_much_of_it_is_sent() -> None:
     assert (uncounted.tokens_text, uncounted.shown_states) == ("701", ["In context in part"])
 
 
-def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) -> None:
+def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: ContextPanel) -> None:
     """Twice the window fills twice the window's width; thresholds keep their place in the window."""
-    state = inspector_state()
+    state = panel_state()
     parts = tuple(segment for segment in state.segments if segment.kind not in ("output", "free"))
     used = sum(part.tokens for part in parts if part.kind != "reserve")
     assert pane.bar.window_edge_px() == pane.bar.width()
@@ -283,9 +283,9 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_limit(pane: Inspector) ->
     assert spans["system"][1] == pytest.approx(width * 1_120 / used, abs=1)
 
 
-def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
+def test_a_provider_that_counts_less_narrows_the_parts(pane: ContextPanel) -> None:
     """Their counts stay; the bar ends where the gauge does."""
-    state = inspector_state()
+    state = panel_state()
     parts = tuple(segment for segment in state.segments if segment.kind not in ("reserve", "free"))
     counted = sum(part.tokens for part in parts)
     used = counted * 3 // 4
@@ -302,7 +302,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     )
 
 
-def test_p_pins_only_outputs(pane: Inspector) -> None:
+def test_p_pins_only_outputs(pane: ContextPanel) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     pane.requests.setFocus()
     outputs: tuple[WindowItemKind, ...] = ("output", "recalled", "pinned")
@@ -327,7 +327,7 @@ def test_p_pins_only_outputs(pane: Inspector) -> None:
     assert intents == [ActOnRow("pin", row), ShowRowText(row)]
 
 
-def test_a_rows_menu_offers_the_applicable_actions(pane: Inspector) -> None:
+def test_a_rows_menu_offers_the_applicable_actions(pane: ContextPanel) -> None:
     rows = {row.kind: at for at, row in enumerate(pane.requests.rows)}
     offered: dict[str, list[str]] = {}
     pane.requests.open_group(0)
@@ -350,7 +350,7 @@ def test_a_rows_menu_offers_the_applicable_actions(pane: Inspector) -> None:
     }
 
 
-def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspector) -> None:
+def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: ContextPanel) -> None:
     """The chat stays where the user reads until it is asked for the place."""
     index = pane.requests.model().index(3, 0)
     view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
@@ -389,9 +389,9 @@ def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: Inspec
     assert output.isHidden()
 
 
-def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
+def test_keys_walk_the_list(qtbot: QtBot, pane: ContextPanel) -> None:
     """Down keeps the row visible, Space requests its text."""
-    pane.set_state(inspector_state(2_000))
+    pane.set_state(panel_state(2_000))
     pane.requests.open_group(0)
     qtbot.waitUntil(lambda: pane._scroll.verticalScrollBar().maximum() > 0)
     pane.requests.setFocus()
@@ -408,9 +408,9 @@ def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
     assert intents == [ShowRowText(pane.requests.rows[current.row() + 1])]
 
 
-def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
+def test_the_selection_goes_with_its_row(pane: ContextPanel) -> None:
     """Rows before it leave or come; one that is gone has no heir."""
-    state = inspector_state()
+    state = panel_state()
     at = next(at for at, row in enumerate(state.rows) if row.kind == "output")
     shown = pane.requests.rows.index(state.rows[at])
     pane.requests.setCurrentIndex(pane.requests.model().index(shown, 0))
@@ -418,14 +418,14 @@ def test_the_selection_goes_with_its_row(pane: Inspector) -> None:
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
         assert pane.requests.current == row
-    pane.set_state(inspector_state(60))
+    pane.set_state(panel_state(60))
     headings = sum(row.is_heading for row in pane.requests.rows)
     assert pane.requests.model().rowCount() == headings + 60, "headings and the rows"
     pane.set_state(replace(state, rows=tuple(others)))
     assert not pane.requests.currentIndex().isValid()
 
 
-def test_the_request_as_text_can_be_copied_and_left(pane: Inspector) -> None:
+def test_the_request_as_text_can_be_copied_and_left(pane: ContextPanel) -> None:
     """A page over the overview; Esc goes back."""
     pane.show_page("Next request", "system\nYou are an agent.")
     assert pane.reader.page.text.toPlainText() == "system\nYou are an agent."
@@ -436,11 +436,11 @@ def test_the_request_as_text_can_be_copied_and_left(pane: Inspector) -> None:
     assert QGuiApplication.clipboard().text() == "system\nYou are an agent."
     QTest.keyClick(pane.reader.page.text, Qt.Key.Key_Escape)
     assert pane.requests.isVisible()
-    pane.set_state(inspector_state(43))
+    pane.set_state(panel_state(43))
     assert pane.requests.isVisible()
 
 
-def test_without_a_session_there_is_one_sentence_and_one_button(pane: Inspector) -> None:
+def test_without_a_session_there_is_one_sentence_and_one_button(pane: ContextPanel) -> None:
     """The empty state leads to the composer."""
     pane.set_state(None)
     assert pane.empty.isVisible()
@@ -456,9 +456,9 @@ def test_a_cached_row_names_what_comes_back_and_how_much() -> None:
     assert action_text("send_full", cut) == "Send all of it · adds ≈ 2.1k tokens"
 
 
-def test_a_row_that_is_read_is_followed_until_it_is_gone(pane: Inspector) -> None:
+def test_a_row_that_is_read_is_followed_until_it_is_gone(pane: ContextPanel) -> None:
     """Where its text stays the same, the place in it does too."""
-    state = inspector_state()
+    state = panel_state()
     output = next(row for row in state.rows if row.kind == "output")
     pane.show_page(output.label, "line\n" * 500, output)
     scroll = pane.reader.page.text.verticalScrollBar()

@@ -30,10 +30,10 @@ from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.inspector.inspector_state import WindowRow
 from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall
 from helix_desktop.ui.outputs.entry_actions import RecallMany, VerifyAllEntries
 from helix_desktop.ui.outputs.rows import COLUMN_INDEX
+from helix_desktop.ui.panel.panel_state import WindowRow
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -53,7 +53,7 @@ from tests.support.window.usage_checks import (
     check_gauge_accuracy,
     check_usage_displays,
     count_message_tokens,
-    inspector_rows,
+    panel_rows,
     sidebar_item,
 )
 from tests.support.window.window_rig import WindowRig, calls_for_each_message, open_window, until
@@ -91,7 +91,7 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         assert "Edited since" in label.split(" · ")
         (card,) = rig.rows(ToolRow)
         assert [word.text for word in unusual_words(card)] == ["Edited since"]
-        (panel,) = [row for row in inspector_rows(rig) if row.digest == digest]
+        (panel,) = [row for row in panel_rows(rig) if row.digest == digest]
         assert panel.shown_states[-1] == "Edited since"
         rig.perform(Recall(digest))
         await until(lambda: len(rig.attachment_labels()) == 1, "it goes along again")
@@ -158,12 +158,12 @@ reader = calls_for_each_message("read_file", '{"path": "long.txt"}')
 
 
 def row(rig: WindowRig, kind: str) -> WindowRow:
-    return next(found for found in reversed(inspector_rows(rig)) if found.kind == kind)
+    return next(found for found in reversed(panel_rows(rig)) if found.kind == kind)
 
 
 def select(rig: WindowRig, kind: str) -> None:
     """Put the keyboard on the newest row of a kind."""
-    requests = rig.views.inspector.requests
+    requests = rig.views.panel.requests
     requests.setFocus()
     requests.setCurrentIndex(requests.index_of_key(requests.key_of(row(rig, kind))))
 
@@ -188,11 +188,11 @@ async def test_rows_are_read_excluded_cached_and_recalled(rig: WindowRig) -> Non
         assert f"Message: ≈ {row(rig, 'user').tokens} tokens" in words
         await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
         select(rig, "output")
-        QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_Return)
+        QTest.keyClick(rig.views.panel.requests, Qt.Key.Key_Return)
         rig.window.show_page("cache")
-        press(rig.views.inspector, "show_in_chat")
+        press(rig.views.panel, "show_in_chat")
         assert rig.window.page() == "chat"
-        rig.views.inspector.go_back()
+        rig.views.panel.go_back()
         await _check_a_marker(rig)
         await _check_a_longer_line(rig)
         await _check_the_request(rig, server)
@@ -202,7 +202,7 @@ async def test_rows_are_read_excluded_cached_and_recalled(rig: WindowRig) -> Non
 async def _check_the_request(rig: WindowRig, server: ChatServer) -> None:
     """Its JSON is what the server gets; a newer one takes its place on request."""
     rig.window.commands.show_request.trigger()
-    reader = rig.views.inspector.reader
+    reader = rig.views.panel.reader
     text = reader.page.text
     await until(lambda: text.isVisible() and text.toPlainText(), "its text")
     assert output_marker(rig.events(ToolAnswered)[0]) in text.toPlainText()
@@ -218,7 +218,7 @@ async def _check_the_request(rig: WindowRig, server: ChatServer) -> None:
     reader.changed_button.click()
     await until(lambda: "And now?" in text.toPlainText(), "the next request")
     assert not reader.changed_button.isVisible()
-    rig.views.inspector.go_back()
+    rig.views.panel.go_back()
 
 
 async def _check_a_longer_line(rig: WindowRig) -> None:
@@ -227,7 +227,7 @@ async def _check_a_longer_line(rig: WindowRig) -> None:
     before = row(rig, "user").tokens
     select(rig, "user")
     rig.window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
-    QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_X)
+    QTest.keyClick(rig.views.panel.requests, Qt.Key.Key_X)
     question = await rig.dialog(QuestionDialog)
     words = [label.text() for label in question.findChildren(QLabel)]
     assert "Read it" in await answer(rig, "exclude")
@@ -241,7 +241,7 @@ async def _check_a_longer_line(rig: WindowRig) -> None:
     cost = f"Adds {added} tokens to every later request: the line in its place is longer."
     assert any(text.startswith(cost) for text in words), words
     rig.window.activateWindow()
-    await until(rig.views.inspector.requests.hasFocus, "the keyboard in the list again")
+    await until(rig.views.panel.requests.hasFocus, "the keyboard in the list again")
     is_by_keyboard = Qt.WidgetAttribute.WA_KeyboardFocusChange
     await until(lambda: rig.window.testAttribute(is_by_keyboard), "the ring again")
 
@@ -251,7 +251,7 @@ async def _check_a_marker(rig: WindowRig) -> None:
     await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
     full = row(rig, "output").tokens
     select(rig, "output")
-    requests = rig.views.inspector.requests
+    requests = rig.views.panel.requests
     requests.button.click()
     await until(lambda: requests.findChildren(QMenu), "the menu")
     (menu,) = requests.findChildren(QMenu)
@@ -270,7 +270,7 @@ async def _check_a_marker(rig: WindowRig) -> None:
     assert [event.reason.value for event in rig.events(SweepMade)] == ["manual"]
     assert row(rig, "output").tokens < full
     select(rig, "output")
-    QTest.keyClick(rig.views.inspector.requests, Qt.Key.Key_R)
+    QTest.keyClick(rig.views.panel.requests, Qt.Key.Key_R)
     await until(lambda: row(rig, "output").state == "full", "the output in full")
     press_action(rig.chat.view, rig.rows(ToolRow)[-1], "cache_now")
     await answer(rig, "cache")
@@ -373,7 +373,7 @@ class _RandomRun:
         gauge = await check_gauge_accuracy(self.rig, _factor(model) if model in self._reported else 1.0)
         await check_usage_displays(self.rig)
         system = next(item.tokens for item in self.rig.conversation.window.items() if item.kind == "system")
-        (value,) = (row.tokens for row in inspector_rows(self.rig) if row.kind == "system")
+        (value,) = (row.tokens for row in panel_rows(self.rig) if row.kind == "system")
         assert abs(value - system) <= system * 0.05 + 1, "by our count, with its share of a small difference"
         if len(self.rig.events(HandoverMade)) > handover_count:
             handover = self.rig.events(HandoverMade)[-1]

@@ -1,4 +1,4 @@
-"""What the context inspector shows: the rows of a request, their groups, the bar; plain facts, no Qt."""
+"""What the context panel shows: the rows of a request, their groups, the bar; plain facts, no Qt."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from helix_desktop.words.numbers import format_integer, format_tokens
 from helix_desktop.words.state_words import OUTDATED, REPEATED, STATE_WORDS, explain_outdated
 from helix_desktop.words.translation import Translator, translate
 
-tr = Translator("Inspector")
-text = TextContext("Inspector")
+tr = Translator("Panel")
+text = TextContext("Panel")
 
 _FOLDERS = re.compile(r"^((?:[a-z_]+ )?)(?:[\w.@+-]+/)+")  # of a recalled file, behind the tool that read it
 
@@ -366,7 +366,7 @@ class RequestTexts(msgspec.Struct, frozen=True):
     made_of: tuple[object, ...] = ()
 
 
-class InspectorState(msgspec.Struct, frozen=True):
+class PanelState(msgspec.Struct, frozen=True):
     """The next request in numbers and in order; tokens everywhere.
 
     `compaction_text` says when the conversation is compacted, or why it isn't. `cost_text` is what the

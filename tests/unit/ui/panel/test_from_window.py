@@ -1,4 +1,4 @@
-"""What the inspector shows of the window, and how its figures fit the gauge, the timeline and the chat."""
+"""What the panel shows of the window, and how its figures fit the gauge, the timeline and the chat."""
 
 from __future__ import annotations
 
@@ -34,9 +34,11 @@ from helix_desktop.tools.tool import spec_of
 from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
-from helix_desktop.ui.inspector.from_window import (
+from helix_desktop.ui.outputs.rows import SAME_STATES
+from helix_desktop.ui.outputs.source import content_states
+from helix_desktop.ui.panel.from_window import (
     discount_text,
-    inspector_state,
+    panel_state,
     request_row_text,
     request_sections,
     request_text,
@@ -44,10 +46,8 @@ from helix_desktop.ui.inspector.from_window import (
     with_request_cost,
     with_undo,
 )
-from helix_desktop.ui.inspector.inspector_state import InspectorState, WindowRow, request_groups
-from helix_desktop.ui.inspector.request_list import action_text
-from helix_desktop.ui.outputs.rows import SAME_STATES
-from helix_desktop.ui.outputs.source import content_states
+from helix_desktop.ui.panel.panel_state import PanelState, WindowRow, request_groups
+from helix_desktop.ui.panel.request_list import action_text
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
 from helix_desktop.ui.timeline.cards_from_events import build_cards
 from helix_desktop.ui.timeline.summary_cards import CompactedCallsCard
@@ -69,11 +69,11 @@ from tests.support.tables import for_each
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 
-def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
+def check_the_panel_adds_up(simulator: SessionSimulator) -> None:
     window = project(simulator.transcript, simulator.policy, simulator.frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     rows = break_down_window(window, simulator.transcript, simulator.frame)
-    state = inspector_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
+    state = panel_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
     sent = [row for row in state.rows if row.kind != "provider_count"]
     for row, item in zip(sent, rows, strict=True):
         assert abs(row.tokens - item.tokens) <= item.tokens * 0.05 + 1
@@ -86,7 +86,7 @@ def check_the_inspector_adds_up(simulator: SessionSimulator) -> None:
     assert sizes["free"] == max(0, now.window - now.used - now.reserve)
 
 
-def check_parts_as_shown_add_up(state: InspectorState) -> None:
+def check_parts_as_shown_add_up(state: PanelState) -> None:
     """Rows to their group, groups and legend to the total."""
     groups, total = request_groups(state.rows), format_tokens(state.gauge.used)
     for group in groups:
@@ -120,7 +120,7 @@ def check_panel_and_outputs_call_the_same_contents_cached(simulator: SessionSimu
             assert is_cached == (row.state == "cached"), row
 
 
-def check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
+def check_the_panel_has_each_kind_of_row_in_the_bar_too(simulator: SessionSimulator) -> None:
     state = _state(simulator)
     sums: dict[str, int] = {}
     for row in state.rows:
@@ -166,7 +166,7 @@ def test_what_caching_an_output_saves_is_offered_as_what_it_saves() -> None:
 
 
 def test_a_content_has_one_number_that_no_report_changes() -> None:
-    """A paste showed 29.7k, 26.2k, 28k and 22.7k tokens: chat, inspector, timeline and command line agree."""
+    """A paste showed 29.7k, 26.2k, 28k and 22.7k tokens: chat, panel, timeline and command line agree."""
     simulator = build_history(1)
     paste = Attachment("0" * 64, "a.txt", "words of a paste " * 500, 2_000, 8_500)
     simulator.record(UserSpoke("Look.", 2, (paste,)))
@@ -335,13 +335,13 @@ def test_a_change_is_priced_by_what_the_provider_has_cached() -> None:
     assert not any(row.resent for row in window_rows(items, total))
 
 
-def _state(simulator: SessionSimulator, frame: PromptFrame | None = None, used: int = 0) -> InspectorState:
+def _state(simulator: SessionSimulator, frame: PromptFrame | None = None, used: int = 0) -> PanelState:
     frame = frame or simulator.frame
     window = project(simulator.transcript, simulator.policy, frame)
     now = measure_usage(window, simulator.transcript, simulator.policy, frame)
     now = replace(now, used=used or now.used)
     rows = break_down_window(window, simulator.transcript, frame)
-    return inspector_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
+    return panel_state(rows, now, simulator.transcript, simulator.policy, NO_COMPACTION)
 
 
 def test_the_provider_is_named_at_the_total_and_in_the_row_of_its_difference() -> None:
@@ -501,10 +501,10 @@ def test_cached_lines_of_an_output_are_not_in_the_context_with_an_extract_of_it(
 @given(histories() | histories_with_rewrites())
 def test_what_is_shown_of_any_window(simulator: SessionSimulator) -> None:
     """Rows, figures and preview fit the request, the gauge and the log."""
-    check_the_inspector_adds_up(simulator)
+    check_the_panel_adds_up(simulator)
     check_an_output_is_named_by_its_call_and_target(simulator)
     check_panel_and_outputs_call_the_same_contents_cached(simulator)
-    check_the_inspector_has_each_kind_of_row_in_the_bar_too(simulator)
+    check_the_panel_has_each_kind_of_row_in_the_bar_too(simulator)
     check_the_preview_is_the_request_message_by_message(simulator)
 
 
@@ -577,7 +577,7 @@ def test_the_tools_of_mcp_servers_are_counted_separately_also_those_that_are_onl
 def test_a_request_that_does_not_fit_is_not_announced_with_its_size() -> None:
     """It is made to fit before it is sent."""
     gauge = UsageGauge(3_100, 20_000, 20_000, 1_000, 17_000, True)
-    shown = with_request_cost(InspectorState(gauge), RequestCost(0, 20_100, None))
+    shown = with_request_cost(PanelState(gauge), RequestCost(0, 20_100, None))
     assert shown.cost_text == "Next request: at most 19k tokens"
 
 

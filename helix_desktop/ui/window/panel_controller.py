@@ -1,4 +1,4 @@
-"""The request on screen in inspector, chart and chat: the next one, or that of an earlier step."""
+"""The request on screen in panel, chart and chat: the next one, or that of an earlier step."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.dialogs import confirm, get_text
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
-from helix_desktop.ui.inspector import from_window
-from helix_desktop.ui.inspector.inspector_state import InspectorState, RequestTexts, RowAction, WindowRow
-from helix_desktop.ui.inspector.request_list import (
+from helix_desktop.ui.kit import intents
+from helix_desktop.ui.kit.intents import ChooseForm, handles
+from helix_desktop.ui.kit.notices import Answer, Notice
+from helix_desktop.ui.outputs.entry_actions import SendInFull
+from helix_desktop.ui.panel import from_window
+from helix_desktop.ui.panel.panel_state import PanelState, RequestTexts, RowAction, WindowRow
+from helix_desktop.ui.panel.request_list import (
     ActOnRow,
     ShowRowText,
     change_price_text,
     send_full_price_text,
 )
-from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.intents import ChooseForm, handles
-from helix_desktop.ui.kit.notices import Answer, Notice
-from helix_desktop.ui.outputs.entry_actions import SendInFull
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.rewrite_controller import context_notice, notify_with, restoring_notice
 from helix_desktop.ui.window.window_group import WindowGroup, WindowPart
@@ -51,7 +51,7 @@ from helix_desktop.words.steps import looking_at_text, sent_at_step, sent_at_tex
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Session")
-_text = TextContext("Inspector")
+_text = TextContext("Panel")
 
 
 class PastController(WindowPart):
@@ -85,7 +85,7 @@ class PastController(WindowPart):
             self._chat.recount()
 
     def request_on_screen(self) -> tuple[Window, tuple[WindowItem, ...]]:
-        """Return the request that the inspector shows, the next one or one of the past, and its parts."""
+        """Return the request that the panel shows, the next one or one of the past, and its parts."""
         if self.window is not None:
             return self.window.window, self.window.items()
         window = self._session.conversation.window
@@ -189,10 +189,10 @@ class PastController(WindowPart):
     async def _show_window(self, step: Step) -> None:
         conversation = self._session.conversation
         past = await conversation.window.window_at(step.seq)
-        state = await asyncio.to_thread(past_inspector_state, past, step, conversation.window.policy)
+        state = await asyncio.to_thread(past_panel_state, past, step, conversation.window.policy)
         if self._session.shows(conversation) and self.step is not None:
             self.window = past
-            self._views.inspector.set_state(state)
+            self._views.panel.set_state(state)
 
     async def _show_chat(self, step: Step) -> None:
         """Let the chat end where the request of a step did."""
@@ -208,10 +208,10 @@ class PastController(WindowPart):
             self._chat_step = step
 
 
-def past_inspector_state(past: PastWindow, step: Step, policy: ContextPolicy) -> InspectorState:
+def past_panel_state(past: PastWindow, step: Step, policy: ContextPolicy) -> PanelState:
     transcript, gauge = past.transcript, past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
-    state = from_window.inspector_state(past.items(), gauge, transcript, policy, outlook)
+    state = from_window.panel_state(past.items(), gauge, transcript, policy, outlook)
     note = ""
     if past.is_exact is False:
         note = tr("The policy, system prompt or tools have changed since. They are shown as they are now.")
@@ -223,19 +223,19 @@ _NAME_CHARS = 40  # of a row, in the title of a question
 _DETAILS = "inspector_details"  # whether the panel's details are open
 
 
-class InspectorPresenter(WindowPart):
+class PanelPresenter(WindowPart):
     """Shows the next request, or that of the step which is looked at, and changes it for the user."""
 
     def __init__(self, window: MainWindow, windows: WindowGroup, past: PastController) -> None:
         super().__init__(window, windows)
-        self._past, self._inspector = past, window.pages.inspector
+        self._past, self._panel = past, window.pages.panel
         self._outlook = NO_COMPACTION
         # What it was read for: session, newest event, policy and frame.
         self._outlook_for: tuple[str, RecordedEvent | None, ContextPolicy, PromptFrame] | None = None
-        details, stored = self._inspector.details, window.layout_store
+        details, stored = self._panel.details, window.layout_store
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
-        self._session.changing.connect(self._inspector.close_page)
+        self._session.changing.connect(self._panel.close_page)
         self._session.on_refresh(self.refresh)
 
     async def refresh(self) -> None:
@@ -252,23 +252,23 @@ class InspectorPresenter(WindowPart):
                 self._outlook, self._outlook_for = outlook, made_for
         if not session.shows(conversation):
             return
-        self._inspector.follow_request(_parts_of_next_request(conversation))
+        self._panel.follow_request(_parts_of_next_request(conversation))
         if self._past.step is not None:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
         policy, outlook = conversation.window.policy, self._outlook
         items, cost = conversation.window.items(), conversation.window.cost()
-        state = from_window.inspector_state(items, gauge, transcript, policy, outlook, cost.fresh)
+        state = from_window.panel_state(items, gauge, transcript, policy, outlook, cost.fresh)
         state = from_window.with_request_cost(state, cost)
         discount = from_window.discount_text(conversation.budget.spent)
-        self._inspector.set_state(replace(state, discount_text=discount))
+        self._panel.set_state(replace(state, discount_text=discount))
 
     @handles(ShowRowText)
     def _show_row(self, row: WindowRow) -> None:
         text = from_window.request_row_text(*self._past.request_on_screen(), row)
         if row.way_back == "undo" and self._past.step is None:
             row = _with_undo(self._session.conversation, row)
-        self._inspector.show_page(row.label, text, row)
+        self._panel.show_page(row.label, text, row)
 
     @handles(intents.ShowRequest)
     async def show_request(self) -> None:
@@ -289,9 +289,9 @@ class InspectorPresenter(WindowPart):
         if not self._session.shows(conversation):
             return
         if not self._window.commands.toggle_inspector.isChecked():
-            self._window.perform(intents.TogglePane("inspector"))
-        self._inspector.show_request(replace(texts, made_of=made_of))
-        self._inspector.follow_request(_parts_of_next_request(conversation))  # it may be another by now
+            self._window.perform(intents.TogglePane("panel"))
+        self._panel.show_request(replace(texts, made_of=made_of))
+        self._panel.follow_request(_parts_of_next_request(conversation))  # it may be another by now
 
     @handles(ActOnRow)
     def _act(self, action: RowAction, row: WindowRow) -> None:
@@ -309,7 +309,7 @@ class InspectorPresenter(WindowPart):
         focused = QApplication.focusWidget()
         is_by_keyboard = self._window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         self._session.perform(intents.ShowEvent(seq))
-        if focused is not None and self._inspector.isAncestorOf(focused):
+        if focused is not None and self._panel.isAncestorOf(focused):
             reason = Qt.FocusReason.ShortcutFocusReason if is_by_keyboard else Qt.FocusReason.OtherFocusReason
             focused.setFocus(reason)
 
