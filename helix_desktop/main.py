@@ -111,6 +111,8 @@ def resolve_command(args: argparse.Namespace) -> Command:
 
 
 SAMPLE_PYTHON = "sample-python"
+_OBJECTS_BETWEEN_COLLECTIONS = 50_000
+"""Python's 700 cost a quarter of the time in which a log of 300,000 events is read."""
 _USAGE_ERRORS = (
     InvalidInput,
     ModelNotChosen,
@@ -145,6 +147,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         words = move_leading_options(with_open_command(arguments, commands.choices))
         args = parser.parse_args(words)
         command = resolve_command(args)
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         gc.enable()  # off since `start`, while modules were loaded
         code = command(args)
         sys.stdout.flush()
