@@ -66,6 +66,7 @@ def test_the_window_is_not_mirrored_in_a_language_from_right_to_left(qapp: QAppl
     qtbase = qapp.findChildren(QTranslator)[-1]
     assert qtbase.translate("QGuiApplication", "QT_LAYOUT_DIRECTION") == "RTL"
     qapp.removeTranslator(qtbase)
+    qtbase.setParent(None)
 
 
 def test_texts_are_translated_with_their_facts(german: QtLanguage) -> None:

@@ -46,7 +46,15 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system import exit_codes
 from tests.support.command_parsers import command_parsers
 from tests.support.interface_golden import assert_matches_golden, document_shape, fields_of_type
-from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary, user_message_event
+from tests.support.store.builders import (
+    START_MS,
+    WORKSPACE,
+    TickingClock,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
@@ -234,6 +242,9 @@ async def here(
     litter = [Content(digest_of(data), data, "read_file", "notes.md") for data in (b"litter", b"more litter")]
     await store.commit(Commit("old", [user_message_event(1)], litter, summary=make_summary("old")))
     await store.retention.trash_session("old")
+    output = make_content(b"output 1")
+    answer = tool_answer_event(1, output.data)
+    await store.commit(Commit("new", [answer], [output], summary=make_summary("new")))
     await store.close()
     return commands
 

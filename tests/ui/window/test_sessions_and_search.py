@@ -291,7 +291,7 @@ async def test_a_long_list_of_sessions_keeps_no_click_waiting(rig: WindowRig) ->
     finally:
         sys.setprofile(None)
     assert shown.session_count() == 601
-    assert longest < 30_000, "calls at once: more than 600 sessions take in slices"
+    assert longest < 36_000, "calls at once: fewer than two slices of 600 sessions take"
     with sidebar.opening("300"):
         await refreshing
         assert [item.id for item in shown.sessions() if item.active] == ["300"]

@@ -50,7 +50,6 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.domain.messages import Usage
 from helix_desktop.ui.chat.actions import RowKey
-from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_texts import badge_text
 from helix_desktop.ui.chat.rows.row_types import (
     HEAD_LINES,
@@ -494,25 +493,6 @@ def test_a_compaction_whose_edited_handover_is_redone_is_not_called_undone() -> 
     simulator.record(Undone(edited))
     check_each_line_on_the_context_undoes_what_can_be_undone(simulator)
     assert simulator.transcript.can_redo(first)
-
-
-def test_the_time_that_a_slow_model_had_is_on_the_card() -> None:
-    """Beside why the choice was not made."""
-    simulator = build_history(1, size=3_000)
-    seq = output_seqs(simulator)[0]
-    log = [
-        msgspec.structs.replace(
-            recorded,
-            event=msgspec.structs.replace(
-                recorded.event, form="preview", intake_note="Too late.", intake_extended_s=24
-            ),
-        )
-        if recorded.seq == seq
-        else recorded
-        for recorded in simulator.log
-    ]
-    card = next(row for row in rows_from_log(log)[1] if isinstance(row, ToolRow) and row.answer_seq == seq)
-    assert "Too late. This model answers slowly: it had 24 s to choose." in form_choice_text(card)
 
 
 def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
