@@ -19,7 +19,7 @@ from helix_desktop.domain.translatable_text import (
     join_sentences,
     system_reason,
 )
-from helix_desktop.system.files import read_regular
+from helix_desktop.system.files import read_regular, write_text_durably
 
 text = TextContext("Workspaces")
 
@@ -97,6 +97,14 @@ class PolicyFile:
             update_fields(self.path, same | policy_fields(policy))
         except OSError as error:
             raise save_error(_NOT_SAVED, self.path.parent, error) from error
+
+    def create(self, policy: ContextPolicy, comment: str) -> None:
+        """Write the policy to a file that is missing, below a comment of one line. Raises HelixError."""
+        try:
+            write_text_durably(self.path, f"# {comment}\n")
+        except OSError as error:
+            raise save_error(_NOT_SAVED, self.path.parent, error) from error
+        self.save(policy)
 
     def replace(self, policy: ContextPolicy) -> None:
         """Overwrite a damaged policy file after backing it up. Raises HelixError if it is unreadable."""

@@ -59,6 +59,7 @@ class SettingsController(WindowPart):
         window.places.welcome.when_built(self._follow_welcome)
         window.places.empty.when_built(self._follow_empty)
         window.activated.connect(self._follow_other_window)
+        window.activated.connect(self._policy_files.read)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         titles = SettingsView.page_titles().items()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QLabel, QLineEdit, QWidget
 
@@ -37,6 +37,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.browser import use_browser
 from tests.support.window.buttons import find_button, find_buttons, find_child, press
 from tests.support.window.usage_checks import panel_rows
 from tests.support.window.window_rig import WindowRig, act, open_window, until
@@ -459,6 +460,7 @@ def _figures(card: ReplayCard) -> str:
 async def test_a_policy_is_previewed_applied_taken_back_and_edited_in_its_file(rig: WindowRig) -> None:
     """Each step has a workspace of its own."""
     await _check_a_preview(rig)
+    await _check_a_new_file(rig)
     await _check_an_edited_file(rig)
     await _check_a_bad_file(rig)
 
@@ -560,12 +562,39 @@ def _file(rig: WindowRig) -> Path:
     return rig.wiring.services.registry.policy_file(rig.workspace.id).path
 
 
+def _come_back(rig: WindowRig) -> None:
+    """Let the window become the active one, as after an edit in another program."""
+    assert rig.window.isActiveWindow()
+    QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
+
+
+async def _check_a_new_file(rig: WindowRig) -> None:
+    """A missing file is made with a comment, which later changes keep, and then opened."""
+    await rig.open_folder("new")
+    await rig.wiring.settings.show("policy")
+    page, path = rig.settings.policy, _file(rig)
+    path.unlink(missing_ok=True)
+    with use_browser(("file",)) as editor:
+        find_button(page, "open_policy_file").click()
+        await until(lambda: editor.addresses, "the file in an editor")
+    assert editor.addresses == [path.as_uri()]
+    comment = "# The context policy of this workspace. The guide lists every number."
+    assert path.read_text(encoding="utf-8").startswith(comment)
+    path.write_text(f"{comment}\nprotect_steps = 14\n", encoding="utf-8")
+    find_button(page, "profile:lean").click()
+    find_button(page, "apply_to_workspace").click()
+    assert path.read_text(encoding="utf-8").startswith(comment)
+    assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
+    rig.window.leave_settings()
+
+
 async def _check_an_edited_file(rig: WindowRig) -> None:
     await rig.open_folder("edited")
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
     of_file = "sweep_min = 2_000  # as the profile\nsweep_max   = 21_000\nanchor_tokens = 3200\n"
     _file(rig).write_text(f'# mine\nprofile = "balanced"\nprotect_steps = 14\n{of_file}', encoding="utf-8")
+    _come_back(rig)
     await until(lambda: rig.workspace.policy.protect_steps == 14, "the edited number")
     assert "2 changes" in page.slider.track.value_text
     page.form.write("handover_at", 0.7)
@@ -587,7 +616,12 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     await rig.change_policy(protect_steps=14)
     await rig.wiring.settings.show("policy")
     page, bad = rig.settings.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
+    _file(rig).write_text(bad.replace("protect", "protects"), encoding="utf-8")
+    _come_back(rig)
+    assert "Line 2: Unknown field protects_steps." in rig.banner_text()
     _file(rig).write_text(bad, encoding="utf-8")
+    _come_back(rig)
+    assert "Unknown field" not in rig.banner_text(), "another error takes its place"
     error = "Line 2: protect_steps must be a whole number (got text)."
     await until(lambda: error in rig.banner_text(), "the error with its line")
     card = find_child(page, QFrame, "policy_file_error")
@@ -641,6 +675,7 @@ async def test_a_workspace_opens_with_a_bad_policy_file_and_sends_once_it_is_fix
             await until(lambda: rig.composer.editor.toPlainText() == "And now?", "the text is kept")
 
             path.write_text('profile = "lean"\nhandover_at = 0.7\n', encoding="utf-8")
+            _come_back(rig)
             notices = rig.window.notices
             await until(lambda: "policy-file" not in notices.names(), "the file is read again")
             assert rig.workspace.policy.handover_at == 0.7

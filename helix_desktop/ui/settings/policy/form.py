@@ -1,4 +1,4 @@
-"""A policy as a form: the numbers that people change, within bounds; and its files, used at once."""
+"""A policy as a form: the numbers that people change, within bounds; and its files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, Signal
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -40,11 +40,10 @@ from helix_desktop.workspaces.policy_file import PolicyFile
 tr = Translator("Settings: Policy")
 
 _FILE_ERROR = "policy-file"
-_SETTLE_MS = 150  # an editor may write a file in several steps
 
 
 class PolicyFiles(QObject):
-    """Follows the files; one with an error is said in the window, and the running policy stays.
+    """Reads and writes the files; one with an error is said in the window, and the running policy stays.
 
     Where the file had its error when the workspace was opened, no policy is known: nothing is sent.
     """
@@ -57,12 +56,7 @@ class PolicyFiles(QObject):
         self._session = session
         self._stamps: dict[str, tuple[int, int, int]] = {}
         self._errors: dict[str, SettingsDamaged] = {}
-        self._watcher = QFileSystemWatcher(self)
-        reload_timer = QTimer(self, singleShot=True, interval=_SETTLE_MS)
-        reload_timer.timeout.connect(self._reload_edited)
-        self._watcher.fileChanged.connect(lambda _: reload_timer.start())
-        self._watcher.directoryChanged.connect(lambda _: reload_timer.start())
-        session.changed.connect(self._watch)
+        session.changed.connect(self.read)
 
     def of(self, workspace: OpenWorkspace) -> PolicyFile:
         return self._session.app.registry.policy_file(workspace.id)
@@ -90,7 +84,8 @@ class PolicyFiles(QObject):
         file = self.of(workspace)
         try:
             if not file.path.exists():
-                file.save(workspace.policy)
+                comment = tr("The context policy of this workspace. The guide lists every number.")
+                file.create(workspace.policy, comment)
             open_text_file(file.path)
         except HelixError as error:
             self._session.actions.show_error(error)
@@ -130,6 +125,9 @@ class PolicyFiles(QObject):
         try:
             policy = self.of(workspace).load()
         except SettingsDamaged as error:
+            previous = self._errors.get(workspace.id)
+            if previous is not None and previous.why != error.why:
+                self._session.notices.end(_FILE_ERROR)  # it names another line
             self._errors[workspace.id] = error
             if workspace.policy_error is not None:
                 workspace.policy_error = error
@@ -144,26 +142,17 @@ class PolicyFiles(QObject):
         workspace.policy = policy
         self._show_error()
 
-    def _watch(self) -> None:
-        """Watch the files of all open workspaces, and their folders: editors replace files."""
-        watched = {*self._watcher.files(), *self._watcher.directories()}
-        for workspace in tuple(self._session.app.open_workspaces.values()):
-            path = self.of(workspace).path
-            places = [str(place) for place in (path, path.parent) if place.exists()]
-            if missing := [place for place in places if place not in watched]:
-                self._watcher.addPaths(missing)
-            self._stamps.setdefault(workspace.id, _file_stamp(path))
+    def read(self) -> None:
+        """Use the policy in the file of the workspace on screen if it was edited since it was read."""
+        workspace = self._session.opened
+        if workspace is not None:
             if workspace.policy_error is not None:
                 self._errors[workspace.id] = workspace.policy_error
-        self._show_error()
-
-    def _reload_edited(self) -> None:
-        for workspace in tuple(self._session.app.open_workspaces.values()):
             stamp = _file_stamp(self.of(workspace).path)
-            if self._stamps.get(workspace.id) != stamp:
+            if self._stamps.setdefault(workspace.id, stamp) != stamp:
                 self._stamps[workspace.id] = stamp
                 self.reload(workspace)
-        self._watch()
+        self._show_error()
 
     def _show_error(self) -> None:
         why, notices = self.error_text(), self._session.notices

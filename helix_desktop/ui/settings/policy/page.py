@@ -356,7 +356,7 @@ class PolicyPage(QWidget):
         self._file_card = card(column(*parts, margins=(16, 13, 16, 14), gap=7))
         self._file_card.setObjectName("policy_file_error")
         self._file_card.hide()
-        tip = tr("All numbers of the policy. They count as soon as the file is saved.")
+        tip = tr("All numbers of the policy. The file is read when you come back.")
         open_file = PushButton(
             tr("Open policy.toml"), "link", "external-link", px=13, name="open_policy_file", tip=tip
         )
@@ -384,6 +384,7 @@ class PolicyPage(QWidget):
         session.changed.connect(self._follow_session)
 
     async def refresh(self) -> None:
+        self._files.read()
         self._show_current()
 
     def _show_current(self) -> None:
@@ -564,6 +565,7 @@ class PolicyPage(QWidget):
         super().showEvent(event)
         self._preparation.set_page_visible(True)
         self._session.notices.end(_PREVIEW)
+        self._files.read()
         self._show_current()
 
     def hideEvent(self, event: QHideEvent) -> None:
