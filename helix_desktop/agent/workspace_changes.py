@@ -43,14 +43,8 @@ from helix_desktop.domain.file_history.changes import (
     SessionChanges,
 )
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_states, patch_text
-from helix_desktop.domain.file_history.merges_and_hunks import (
-    ChunkChoice,
-    HunkState,
-    all_in_state,
-    apply_hunks,
-    hunk_states,
-    merge,
-)
+from helix_desktop.domain.file_history.hunks import HunkState, all_in_state, apply_hunks, hunk_states
+from helix_desktop.domain.file_history.three_way_merge import ChunkChoice, merge
 from helix_desktop.domain.store import SessionSummary, related_branches
 from helix_desktop.domain.translatable_text import TextContext
 

@@ -26,7 +26,7 @@ from helix_desktop.demo.run_without_display import (
 from helix_desktop.domain.errors import HelixError, InvalidInput, SettingsDamaged
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.system.exit_codes import USAGE
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import RewindDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.row_types import ChatModel, ToolRow
 from helix_desktop.ui.design.style.stylesheet import ThemeMode

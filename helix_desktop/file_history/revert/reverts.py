@@ -25,7 +25,7 @@ from helix_desktop.domain.file_history.changes import (
     is_folder,
     with_moves,
 )
-from helix_desktop.domain.file_history.merges_and_hunks import merge
+from helix_desktop.domain.file_history.three_way_merge import merge
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.file_history.database import FileHistoryDatabase
 from helix_desktop.file_history.revert.current_paths import (

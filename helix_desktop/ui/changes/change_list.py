@@ -28,7 +28,7 @@ from helix_desktop.domain.file_history.changes import (
     with_moves,
 )
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.merges_and_hunks import HunkState
+from helix_desktop.domain.file_history.hunks import HunkState
 from helix_desktop.domain.files.mention import format_mention
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs

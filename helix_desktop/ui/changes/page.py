@@ -15,7 +15,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.file_history.diff import FileDiff
-from helix_desktop.domain.file_history.merges_and_hunks import HunkState
+from helix_desktop.domain.file_history.hunks import HunkState
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.services.git import GitCheckouts
 from helix_desktop.system.clock import ClockMs, wall_clock_ms

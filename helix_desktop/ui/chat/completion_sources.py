@@ -45,8 +45,8 @@ from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSource
 from helix_desktop.ui.chat.composer_controller import ComposerController
-from helix_desktop.ui.chat.drafts_and_attachments import DraftAttachments
 from helix_desktop.ui.chat.model_controller import matching_models
+from helix_desktop.ui.chat.session_drafts import DraftAttachments
 from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.entry_actions import is_readable

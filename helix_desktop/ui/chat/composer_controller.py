@@ -24,8 +24,8 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.services.prompt_files import ExpandedPrompt
 from helix_desktop.ui.chat.composer.strips import PutIntoMessage
-from helix_desktop.ui.chat.drafts_and_attachments import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.session_drafts import OutgoingMessage, SessionDrafts, SharedDrafts
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.kit.commands import WAITING_APPROVAL
 from helix_desktop.ui.kit.intents import handles

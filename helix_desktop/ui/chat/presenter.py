@@ -47,7 +47,6 @@ from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
 from helix_desktop.domain.tools import ApprovalRequest, Excerpt
 from helix_desktop.ui.chat.actions import ControlTurn, ReadContent, RowKey, row_key_of_event
-from helix_desktop.ui.chat.drafts_and_attachments import stored_thumbnail
 from helix_desktop.ui.chat.rows.changed_file_rows import (
     MAX_FILES,
     MAX_LINES,
@@ -77,6 +76,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.tool_rows_from_events import CardContent, excerpt_content
+from helix_desktop.ui.chat.session_drafts import stored_thumbnail
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
 from helix_desktop.words.button_labels import supported_remedies

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.ui.chat.composer.attachment_chips import AttachEntries
-from helix_desktop.ui.chat.drafts_and_attachments import DraftAttachments
+from helix_desktop.ui.chat.session_drafts import DraftAttachments
 from helix_desktop.ui.design.dialogs import DialogChoice, ask
 from helix_desktop.ui.kit.intents import Recall, ShowPage, handles
 from helix_desktop.ui.kit.session import Session

@@ -14,8 +14,8 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.change_groups import LineCounts
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import RewindDialog
 from helix_desktop.ui.changes.reverts.revert_flow import RevertFlow
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.actions import EditMessage, OpenVersion, RetryAnswer, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import Versions

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QDialog
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.ui.chat.drafts_and_attachments import UnsavedDraft
+from helix_desktop.ui.chat.session_drafts import UnsavedDraft
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QDialog
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.ui.chat.drafts_and_attachments import SharedDrafts, UnsavedDraft
+from helix_desktop.ui.chat.session_drafts import SharedDrafts, UnsavedDraft
 from helix_desktop.ui.design.sized_dialog import bring_to_front, fit_screen
 from helix_desktop.ui.kit.intents import GoToSession
 from helix_desktop.ui.window.background_jobs import BackgroundJobs

@@ -18,11 +18,11 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.file_history.changes import RecordedChanges, RevertPlan, RevertSelection
-from helix_desktop.domain.file_history.merges_and_hunks import HunkState
+from helix_desktop.domain.file_history.hunks import HunkState
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import plan_lead
+from helix_desktop.ui.changes.reverts.plan_dialog import plan_lead
 from helix_desktop.ui.changes.reverts.revert_flow import done_text
 from tests.support.file_changes.cases import numbered_lines
 from tests.support.file_changes.random_edits import START, RandomEdits

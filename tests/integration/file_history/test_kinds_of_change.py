@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.domain.file_history.changes import CapturedChanges, FileChange, FileState
 from helix_desktop.domain.file_history.diff import diff_contents
-from helix_desktop.domain.file_history.merges_and_hunks import apply_hunks
+from helix_desktop.domain.file_history.hunks import apply_hunks
 from helix_desktop.domain.unicode_safety import escape_undecodable
 from tests.support.file_changes.cases import (
     FILE_CASES,

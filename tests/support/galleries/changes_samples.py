@@ -39,7 +39,8 @@ from helix_desktop.ui.changes.change_groups import (
     group_changes,
 )
 from helix_desktop.ui.changes.page import ChangesPage
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from tests.support.galleries.panes_samples import NOW_MS
 
 _MINUTE_MS = 60_000

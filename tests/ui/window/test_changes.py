@@ -17,7 +17,8 @@ from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.services.tool_service import SAVED_CHANGES_FOLDER
 from helix_desktop.tools.shell.sandbox_bubblewrap import find_bwrap
 from helix_desktop.ui.changes.page import ChangesPage
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, RewindDialog
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog
+from helix_desktop.ui.changes.reverts.rewind_dialog import RewindDialog
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, QuestionRow, ToolRow, UserRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.choice_fields import ComboBox

@@ -18,13 +18,8 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.file_history.changes import FileChange, FileState, RevertDirections, without_implied
 from helix_desktop.domain.file_history.diff import FileDiff, PatchFile, diff_contents, diff_states, patch_text
-from helix_desktop.domain.file_history.merges_and_hunks import (
-    HunkState,
-    Merge,
-    apply_hunks,
-    hunk_states,
-    merge,
-)
+from helix_desktop.domain.file_history.hunks import HunkState, apply_hunks, hunk_states
+from helix_desktop.domain.file_history.three_way_merge import Merge, merge
 from tests.support.file_changes.cases import numbered_lines
 from tests.support.tables import for_each
 

@@ -32,7 +32,7 @@ from helix_desktop.ui.changes.change_list import (
     RevertHunk,
 )
 from helix_desktop.ui.changes.page import ChangesPage
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import PlanDialog, PlanView
+from helix_desktop.ui.changes.reverts.plan_dialog import PlanDialog, PlanView
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design.buttons import show_copied
 from helix_desktop.ui.design.dialogs import exec_async

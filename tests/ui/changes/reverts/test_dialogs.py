@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.domain.file_history.changes import FileState, PlannedFile, RevertPlan
-from helix_desktop.ui.changes.reverts.revert_and_rewind_dialogs import revert_button_text
+from helix_desktop.ui.changes.reverts.plan_dialog import revert_button_text
 from helix_desktop.ui.changes.reverts.revert_flow import done_text
 from helix_desktop.ui.design.focus import tab_stops
 from tests.support.galleries.changes_samples import make_rewind_dialog

@@ -1,20 +1,17 @@
-"""The session on screen, the list of sessions, Ctrl+K, and the search in everything."""
+"""The session on screen, and the list of sessions."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
-from collections.abc import Mapping
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt
-from PySide6.QtGui import QColor, QTextCursor
+from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
@@ -24,20 +21,18 @@ from helix_desktop.domain.events.conversation import UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.session import SessionArchived
 from helix_desktop.domain.store import Commit, ListPlace, SavedFilter, SessionSummary
-from helix_desktop.services.search_everything import SearchFindings, SearchPart, SearchRequest
 from helix_desktop.ui.chat.actions import RowKey
-from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.design.layout import LazyPage
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import current_theme
-from helix_desktop.ui.kit.intents import ArchiveSession, Compact, SearchEverything, SetTheme, Undo, Zoom
+from helix_desktop.ui.kit.intents import ArchiveSession, Compact, SetTheme, Undo, Zoom
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import SessionMissing
 from helix_desktop.ui.outputs.filter_bar import age_options, tool_option
 from helix_desktop.ui.window.main_window import MainWindow
-from helix_desktop.ui.window.search_everything import FoundHit, SearchPanel
 from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.window.switcher import MessageRow, SessionRow, Switcher
+from helix_desktop.ui.window.switcher import SessionRow, Switcher
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -48,18 +43,14 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.store.builders import make_summary
-from tests.support.window.buttons import find_button, press
-from tests.support.window.window_rig import TIMEOUT_S, WindowRig, act, open_window, until
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
 async def summary_of(rig: WindowRig, session_id: str) -> SessionSummary:
     return next(summary for summary in await rig.workspace.store.sessions() if summary.id == session_id)
-
-
-def shows(panel: QWidget, words: str) -> bool:
-    return any(words in shown.text() for shown in panel.findChildren(QLabel) if shown.isVisible())
 
 
 async def test_sessions_are_archived_pinned_marked_and_hidden_over_a_restart(
@@ -332,17 +323,6 @@ async def test_only_sessions_in_view_are_read_to_say_how_full_they_are(
     assert len(logs_read) == len(set(logs_read)), "each once"
 
 
-async def test_a_search_says_at_once_that_not_all_is_indexed(rig: WindowRig) -> None:
-    await rig.open_folder("project")
-    panel = SearchPanel(rig.window, rig.wiring.session)
-    findings = SearchFindings(SearchRequest("tide"))
-    findings.add(SearchPart(rig.workspace.id, unindexed=60, events=100))
-    panel._show(findings, False)
-    assert panel.note.text() == "Still indexing (40 %): older messages may be missing."
-    panel._show(SearchFindings(SearchRequest("tide")), True)
-    assert "Still indexing" not in panel.note.text()
-
-
 class StrayWindows(QObject):
     """Names each part of a window that is shown as a window."""
 
@@ -551,254 +531,3 @@ def lines(switcher: Switcher) -> list[str]:
     """Return what is listed, headings in brackets."""
     listed = switcher.list_view.rows
     return [f"[{line.words}]" if line.is_heading else line.words for line in listed]
-
-
-def marked_words(switcher: Switcher) -> list[str]:
-    rows = [line.value for line in switcher.list_view.rows if isinstance(line.value, MessageRow)]
-    return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
-
-
-def painted_marks(switcher: Switcher, line: str) -> int:
-    """Return how many words of a line are painted on the color of what was searched for."""
-    place = lines(switcher).index(line)
-    box = switcher.list_view.visualRect(switcher.list_view.row_model.index(place))
-    picture = switcher.list_view.viewport().grab(box).toImage()
-    color = QColor(current_theme().warn_soft)
-    heights = range(picture.height())
-    columns = [any(picture.pixelColor(x, y) == color for y in heights) for x in range(picture.width())]
-    return sum(here and not before for before, here in pairwise((False, *columns)))
-
-
-def chosen(switcher: Switcher) -> str:
-    return str(switcher.list_view.currentIndex().data())
-
-
-def press_key(
-    switcher: Switcher, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
-) -> None:
-    QTest.keyClick(switcher.search, key, modifier)
-
-
-async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: WindowRig) -> None:
-    async with ChatServer(
-        replies_in_order(text_reply("The lexer is fixed"), text_reply("Fine"), text_reply("Done"))
-    ) as server:
-        first = await rig.open_folder("first")
-        await rig.use_server(server)
-        await rig.run_turn("Look at the lexer")
-        session_id = rig.conversation.session.id
-        await rig.wiring.workspace_controller.new_session()
-        await rig.run_turn("Write the invoices")
-        second = await rig.open_folder("second")
-        await rig.run_turn("Something else")
-        switcher, commands = rig.window.switcher, rig.window.commands
-
-        commands.switch_workspace.trigger()
-        everything = [
-            "[Workspaces]", "first", "second", "[Sessions]", "Write the invoices", "Look at the lexer",
-        ]  # fmt: skip
-        await until(lambda: lines(switcher) == everything, "workspaces and sessions")
-        assert chosen(switcher) == "first"
-
-        # A message of another workspace and session, at its place.
-        QTest.keyClicks(switcher.search, "lexer fixed")
-        assert lines(switcher) == []
-        await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message alone")
-        _check_marks(switcher)
-        press_key(switcher, Qt.Key.Key_Return)
-        await until(lambda: rig.wiring.session.workspace_id == first, "the other workspace")
-        await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
-        await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
-        await until(rig.composer.editor.hasFocus, "the end of the way there")
-        await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")
-        await _check_the_list_of_sessions(rig, session_id)
-
-        # The signs limit what is searched; a command is run, and listed first from now on.
-        commands.switch_workspace.trigger()
-        QTest.keyClicks(switcher.search, "@i")
-        await until(lambda: "Write the invoices" in lines(switcher), "the sessions")
-        assert all(line == "[Sessions]" or "[" not in line for line in lines(switcher))
-        switcher.search.setText(">larger text")
-        assert lines(switcher) == ["[Commands]", "Larger text"]
-        press_key(switcher, Qt.Key.Key_Return)
-        commands.switch_workspace.trigger()
-        await until(lambda: "Larger text" in lines(switcher), "the command that was used")
-        switcher.search.setText("zzzz")
-        await until(lambda: shows(switcher, "No results"), "the end of the search")
-
-        # Ctrl+Enter begins a session in the workspace of the line.
-        switcher.search.setText("second")
-        press_key(switcher, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-        await until(
-            lambda: rig.wiring.session.workspace_id == second and not rig.rows(UserRow), "a new session"
-        )
-        await _check_an_opening_workspace(rig, first)
-
-
-def _check_marks(switcher: Switcher) -> None:
-    """Each word is marked where it stands, the last one of the line, too."""
-    assert marked_words(switcher) == ["lexer", "fixed"]
-    assert painted_marks(switcher, "The lexer is fixed") == 2
-
-
-async def _check_the_list_of_sessions(rig: WindowRig, session_id: str) -> None:
-    """It finds a session of this workspace by a message, and opens it there."""
-    assert not rig.window.switcher.isVisible()
-    await rig.wiring.workspace_controller.new_session()
-    sidebar = rig.window.sidebar
-    sidebar.search.setFocus()
-    QTest.keyClicks(sidebar.search, "lexer fixed")
-    await until(lambda: bool(sidebar.session_list.sessions()), "the session")
-    QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
-    await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")
-
-
-async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:
-    """Closed, its messages are found in its store alone; while it is being opened it is named."""
-    switcher, services = rig.window.switcher, rig.wiring.services
-    await rig.wiring.workspace_controller.close_workspace(workspace_id)
-    rig.window.commands.switch_workspace.trigger()
-    QTest.keyClicks(switcher.search, "lexer fixed")
-    await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
-    assert workspace_id not in services.open_workspaces
-    press_key(switcher, Qt.Key.Key_Escape)
-    async with asyncio.timeout(TIMEOUT_S), services.borrow_store(workspace_id) as store:
-        assert await store.sessions(), "the panel let go of the store"
-    opening = asyncio.get_running_loop().create_task(
-        rig.wiring.workspace_controller.open_workspace(workspace_id)
-    )
-    await asyncio.sleep(0)
-    rig.window.commands.switch_workspace.trigger()
-    QTest.keyClicks(switcher.search, "lexer fixed")
-    assert switcher.note.text().startswith("Still opening: first.")
-    await opening
-    await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message")
-    assert "Still opening" not in switcher.note.text()
-
-
-LEXER = (
-    {"role": "user", "content": "The LEXER loops at the end of a file"},
-    {
-        "role": "assistant",
-        "content": "I read it.",
-        "tool_calls": [{"id": "1", "name": "read_file", "arguments": '{"path": "src/lexer.py"}'}],
-    },
-    {"role": "tool", "content": "def advance():\n    while lexer.pos:\n        pass\n", "tool_call_id": "1"},
-    {"role": "assistant", "content": "It never looks at the end."},
-)
-GAUGE = ({"role": "user", "content": "Why does the gauge say 61 % at the end?"}, *LEXER[3:])
-
-
-def rows(panel: SearchPanel) -> list[str]:
-    """Return what is listed, headings in brackets, without their details."""
-    lines = panel.list_view.rows
-    return [f"[{line.words.split(',')[0]}]" if line.is_heading else line.words for line in lines]
-
-
-def choose(panel: SearchPanel, kind: str) -> FoundHit:
-    """Move down to the first result of a kind."""
-    for _ in panel.list_view.rows:
-        line = panel.list_view.current
-        if line is not None and isinstance(line.value, FoundHit) and line.value.hit.kind == kind:
-            return line.value
-        QTest.keyClick(panel.search, Qt.Key.Key_Down)
-    raise AssertionError(f"no {kind} in {rows(panel)}")
-
-
-async def import_session(rig: WindowRig, folder: Path, name: str, *messages: Mapping[str, object]) -> str:
-    """Open a workspace with an imported session; return its id."""
-    workspace_id = await rig.open_folder(name)
-    file = folder / f"{name}.jsonl"
-    file.write_text("".join(json.dumps(message) + "\n" for message in messages), encoding="utf-8")
-    foreign = rig.wiring.services.foreign_sessions
-    done = await foreign.import_into(workspace_id, await foreign.find([file]))
-    assert not done.failed
-    return workspace_id
-
-
-async def search(rig: WindowRig, words: str, expected: str) -> SearchPanel:
-    """Press the keys, type, and wait until something is listed."""
-    panel = rig.window.search_panel.get()
-    rig.window.commands.search_messages.trigger()
-    QTest.keyClicks(panel.search, words)
-    await until(lambda: expected in rows(panel), f"{expected} among {rows(panel)}")
-    return panel
-
-
-async def test_results_open_where_they_stand(tmp_path: Path, rig: WindowRig) -> None:
-    lexer = await import_session(rig, tmp_path, "lexer", *LEXER)
-    await import_session(rig, tmp_path, "gauge", *GAUGE)
-    await _check_a_message_of_another_workspace(rig, lexer)
-    await _check_an_output_and_the_filters(rig)
-    await _check_what_is_said(rig)
-    await _check_more_of_a_session(tmp_path, rig, lexer)
-
-
-async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:
-    panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
-    assert rows(panel)[0].startswith("[The LEXER loops")
-    found = choose(panel, "message")
-    hit = found.hit
-    assert [hit.excerpt[start:end] for start, end in found.marks] == ["LEXER", "loops"]
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    assert not panel.isVisible()
-    await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
-    await until(lambda: rig.wiring.session.id == hit.session, "its session")
-    await until(rig.chat.find_bar.isVisible, "the word marked")
-    assert rig.window.page() == "chat"
-
-
-async def _check_an_output_and_the_filters(rig: WindowRig) -> None:
-    panel = await search(rig, "end", "Why does the gauge say 61 % at the end?")
-    assert sum(line.startswith("[") for line in rows(panel)) == 2
-    find_button(panel, "search_here").click()
-    await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 1, "this workspace alone")
-    find_button(panel, "clear_filters").click()
-    await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 2, "all workspaces")
-    panel.search.setText("lexer")
-    find_button(panel, "search_kind-file").click()
-    await until(lambda: rows(panel)[1:] == ["src/lexer.py"], "the file alone")
-    find_button(panel, "search_kind-output").click()
-    await until(lambda: rows(panel)[1:] == ["while lexer.pos:"], "the output alone")
-    row = choose(panel, "output").hit
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    await until(lambda: rig.window.page() == "cache", "the cache")
-    await until(lambda: rig.window.pages.outputs.get().selected == row.digest, "the entry")
-
-
-async def _check_what_is_said(rig: WindowRig) -> None:
-    panel = rig.window.search_panel.get()
-    find_button(panel, "clear_filters").click()
-    rig.window.perform(SearchEverything("xylophone"))
-    await until(lambda: shows(panel, "No results. Try fewer words."), "nothing found")
-    find_button(panel, "search_days-7").click()
-    await until(lambda: shows(panel, "No results with these filters."), "the filters")
-    panel.search.setText("")
-    await until(lambda: shows(panel, "Type words"), "what to do")
-    panel.search.setText("x" * 300)
-    await until(lambda: shows(panel, "the limit is 200"), "why it can't be searched")
-    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
-    assert not panel.isVisible()
-    rig.window.perform(SearchEverything())
-    assert panel.search.selectedText() == "x" * 300, "the words of the last search"
-
-
-async def _check_more_of_a_session(folder: Path, rig: WindowRig, broken: str) -> None:
-    """Beside a workspace that cannot be read, which is named."""
-    many = [{"role": "user", "content": f"the tide rises {number}"} for number in range(12)]
-    await import_session(rig, folder, "tides", *many)
-    await rig.wiring.workspace_controller.close_workspace(broken)
-    version = rig.wiring.services.registry.store_folder(broken) / "format"
-    version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
-    rig.window.commands.search_messages.trigger()
-    find_button(rig.window.search_panel.get(), "clear_filters").click()
-    rig.window.search_panel.get().search.clear()
-    panel = await search(rig, "tide", "More in this session")
-    assert len(rows(panel)) == 7
-    await until(lambda: "Can't be searched: lexer" in panel.note.text(), "which one")
-    while panel.list_view.currentIndex().data() != "More in this session":
-        QTest.keyClick(panel.search, Qt.Key.Key_Down)
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    await until(lambda: len(rows(panel)) == 13, "all of them")
-    assert panel.isVisible()

@@ -24,9 +24,9 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.file_history.database import FILE_NAME, FileHistoryDatabase
 from helix_desktop.store.retention import RowRetention
 from helix_desktop.ui.chat.actions import ToggleSection
-from helix_desktop.ui.chat.drafts_and_attachments import OutgoingMessage, UnsavedDraft
 from helix_desktop.ui.chat.rows.row_texts import accessible_name
 from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.session_drafts import OutgoingMessage, UnsavedDraft
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.kit.intents import OpenCacheEntry, RefreshLists, RemoveSecret, TrashSession

@@ -1,10 +1,7 @@
-"""Edits: several as one, in whatever encoding a file has; and finding files by name."""
+"""Edits: several as one, in whatever encoding a file has."""
 
 from __future__ import annotations
 
-import shutil
-import threading
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -239,92 +236,3 @@ async def test_bytes_that_only_look_like_utf_16_are_unchanged(root: Path) -> Non
     with pytest.raises(ToolError, match="begins like UTF-16"):
         await make_tools(root).run(make_call("edit_file", path="x.bin", old_text="a", new_text="b"))
     assert (root / "x.bin").read_bytes() == data
-
-
-async def glob_lines(root: Path, pattern: str, **more: object) -> list[str]:
-    text = await text_of(root, "find_files", pattern=pattern, **more)
-    return text.splitlines()[1:]
-
-
-async def test_files_match_a_glob_the_way_git_does(root: Path) -> None:
-    (root / ".gitignore").write_text("*.log\nbuild/\n")
-    for name in ("x.log", "build/c.py", ".git/hooks/d.py", ".hidden.py", "src/deep/e f.py", "src/g[1].py"):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text("x")
-    assert await glob_lines(root, "*.py") == [".hidden.py", "src/a.py", "src/deep/e f.py", "src/g[1].py"]
-    assert await glob_lines(root, "*.log") == []
-    assert await glob_lines(root, "src/*.py") == ["src/a.py", "src/g[1].py"]
-    assert await glob_lines(root, "src/**/*.{py,ts}") == [
-        "src/a.py",
-        "src/deep/b.ts",
-        "src/deep/e f.py",
-        "src/g[1].py",
-    ]
-    assert await glob_lines(root, "**/deep/*") == ["src/deep/b.ts", "src/deep/e f.py"]
-    assert await glob_lines(root, "?.[!t]*", path="src") == ["src/a.py"]
-    assert await glob_lines(root, "deep/*", path="src") == ["src/deep/b.ts", "src/deep/e f.py"]
-
-
-async def test_a_long_file_list_is_cut_with_a_note(root: Path) -> None:
-    (root / "many").mkdir()
-    for number in range(1_003):
-        (root / "many" / f"{number:04}.txt").touch()
-    text = (await text_of(root, "find_files", pattern="*.txt")).splitlines()
-    assert (text[0], len(text)) == ("1,003 files:", 1_002)
-    assert text[-1] == "(… 3 more files; narrow the pattern or the path)"
-
-
-async def test_finding_stays_inside(root: Path) -> None:
-    (root.parent / "outside.py").touch()
-    (root / "link").symlink_to(root.parent)
-    assert "outside.py" not in " ".join(await glob_lines(root, "**"))
-    for path in ("link", "..", "/"):
-        with pytest.raises(ToolError, match="was refused"):
-            await glob_lines(root, "*", path=path)
-
-
-@pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_directory", "find_files"])
-async def test_a_parent_folder_swapped_for_a_link_is_not_followed(root: Path, name: str) -> None:
-    """A thread swaps a folder for a link to a place outside, as fast as it can, while the tools use it."""
-    outside, real, link = root.parent / "outside", root / "real", root / "link"
-    outside.mkdir()
-    (outside / "f.txt").write_text("secret word\n")
-    real.mkdir()
-    (real / "f.txt").write_text("plain word\n")
-    link.symlink_to(outside)
-    over = threading.Event()
-
-    def swap() -> None:
-        spot, spare = root / "d", root / "spare"
-        while not over.is_set():
-            for path in (real, link):
-                with suppress(OSError):  # a write may have made the folder in between
-                    path.rename(spot)
-                    spot.rename(spare)
-                    spare.rename(path)
-                    continue
-                shutil.rmtree(spot, ignore_errors=True)
-
-    thread = threading.Thread(target=swap)
-    thread.start()
-    box, answers = make_tools(root), 0
-    try:
-        for turn in range(50):
-            events = {
-                "read_file": {"path": "d/f.txt"},
-                "write_file": {"path": "d/f.txt", "content": f"written {turn}\n"},
-                "edit_file": {"path": "d/f.txt", "old_text": " word", "new_text": " word word"},
-                "list_directory": {"path": "d"},
-                "find_files": {"path": "d", "pattern": "*"},
-            }[name]
-            try:
-                text = (await box.run(make_call(name, **events))).content.decode()
-            except ToolError:
-                continue
-            answers += 1
-            assert "secret" not in text
-    finally:
-        over.set()
-        thread.join()
-    assert (outside / "f.txt").read_text() == "secret word\n"
-    assert sorted(path.name for path in outside.iterdir()) == ["f.txt"]
