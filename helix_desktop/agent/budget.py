@@ -1,15 +1,14 @@
-"""The budget of a session: what is spent, and background work that asks first where the policy says so."""
+"""The budget of a session: what is spent, and whether background work has room in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import NoReturn
 
 import msgspec
 
 from helix_desktop.agent.model_roles import ModelRoles, ModelWrapper, RunSettingsSource
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.session import ErrorRaised, Session, SpendDecided, SpendRequestsChanged
+from helix_desktop.agent.session import ErrorRaised, Session, SpendRequestsChanged
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -107,14 +106,6 @@ class SessionBudget:
         parent = self._parent()
         limits = [(self.limit, self.spent)] + ([(parent.limit, parent.spent)] if parent is not None else [])
         return [(limit, spent) for limit, spent in limits if limit != Budget()]
-
-    def can_afford(self, estimate: CostEstimate) -> bool:
-        """Return True if a limit is set, here or in the parent, and each remainder covers the estimate.
-
-        A limit in US dollars covers nothing whose price is unknown.
-        """
-        limits = self._limits_and_spent()
-        return bool(limits) and all(_covers(budget, spent, estimate) for budget, spent in limits)
 
     def require_available(self) -> None:
         """Raise BudgetExhausted if no model may be called."""
@@ -240,19 +231,16 @@ def over_budget_warning(work: BackgroundWork, error: BudgetExhausted) -> ErrorRa
 class SpendApprovals:
     """The spend requests of one session's background work; they stay open until answered or withdrawn.
 
-    Only a policy with a limit (`ask_above`) makes any. `is_unattended` is True if no user is there to answer:
-    then the session's budget decides.
+    Only work that the user starts makes one, which shows its price. The budget decides about all other work.
     """
 
-    def __init__(self, session: Session, budget: SessionBudget, is_unattended: bool = False) -> None:
-        self._session, self._budget, self._is_unattended = session, budget, is_unattended
+    def __init__(self, session: Session, budget: SessionBudget) -> None:
+        self._session, self._budget = session, budget
         self._requests: dict[BackgroundWork, SpendRequest] = {}
         self._agreed: dict[BackgroundWork, int] = {}  # tokens
-        self._refused: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}
         self._over_budget: dict[BackgroundWork, tuple[Hashable, tuple[Budget, ...]]] = {}
         self._reported_limits: tuple[Budget, ...] | None = None  # for which it was said
-        session.on(HandoverMade, lambda _: self.withdraw("handover"))
         session.on(HandoverMade | ObservationsMade, lambda _: self.withdraw("observations"))
 
     @property
@@ -261,12 +249,11 @@ class SpendApprovals:
         return tuple(self._requests.values())
 
     def is_blocked(self, work: BackgroundWork, subject: Hashable, size: int, refresh: bool = False) -> bool:
-        """Return True if work must not be tried: its request is open, or was refused, or for its budget.
+        """Return True if work must not be tried: its request is open, or its budget has no room for it.
 
-        `subject` identifies the history it covers, `size` is its tokens; a refusal holds for the same history
-        until it has grown by the tokens that may be read without approval. With `refresh`, an open request
-        whose subject has changed does not block: trying the work updates the request's figures. What the
-        budget has no room for is tried again with another budget or history.
+        `subject` identifies the history it covers, `size` is its tokens. With `refresh`, an open request does
+        not block once one of them has changed. What the budget has no room for is tried again with another
+        budget or history.
         """
         changed = self._subjects.get(work) != (subject, size)
         self._subjects[work] = (subject, size)
@@ -277,30 +264,18 @@ class SpendApprovals:
             return True
         if work in self._requests:
             return not (refresh and changed)
-        refused, limit = self._refused.get(work), self._session.policy.ask_above
-        if refused is None or not limit:
-            return False
-        return refused[0] == subject and size < refused[1] + limit
+        return False
 
     def check(self, work: BackgroundWork, estimate: CostEstimate) -> None:
-        """Approve work, or open a spend request for it.
+        """Let work start that the budget has room for; it takes the place of an open request.
 
-        Raises SpendNotApproved if it may not start, BudgetExhausted if the budget has no room for it.
+        The demo model costs nothing. Raises SpendNotApproved if the budget is spent, BudgetExhausted if it
+        has too little room.
         """
-        limit, agreed = self._session.policy.ask_above, self._agreed.pop(work, 0)
-        if not estimate.demo and not (limit and self._is_unattended):
+        self._agreed.pop(work, 0)
+        if not estimate.demo:
             self._require_budget(work, estimate)
-        if estimate.demo or not limit or estimate.tokens <= max(limit, agreed * _GROWTH_LIMIT):
-            self.withdraw(work)
-            return
-        request = SpendRequest(work, estimate, limit)
-        if not self._is_unattended:
-            self._open(request)
-        allowed = self._budget.can_afford(estimate)
-        self._session.publish(SpendDecided(request, allowed))
-        if not allowed:
-            self._refuse(work)
-            raise SpendNotApproved
+        self.withdraw(work)
 
     def confirm(self, work: BackgroundWork, estimate: CostEstimate) -> None:
         """Open a spend request for work that the user started, unless it was answered with yes.
@@ -308,13 +283,10 @@ class SpendApprovals:
         Raises SpendNotApproved if it may not start yet. The demo model costs nothing.
         """
         if not estimate.demo and estimate.tokens > self._agreed.pop(work, 0) * _GROWTH_LIMIT:
-            self._open(SpendRequest(work, estimate))
+            self._requests[work] = SpendRequest(work, estimate)
+            self._publish()
+            raise SpendNotApproved
         self.withdraw(work)
-
-    def _open(self, request: SpendRequest) -> NoReturn:
-        self._requests[request.work] = request
-        self._publish()
-        raise SpendNotApproved
 
     def answer(self, work: BackgroundWork, allowed: bool) -> bool:
         request = self._requests.get(work)
@@ -322,8 +294,6 @@ class SpendApprovals:
             return False
         if allowed:
             self._agreed[work] = request.estimate.tokens
-        else:
-            self._refuse(work)
         self.withdraw(work)
         return True
 
@@ -354,9 +324,6 @@ class SpendApprovals:
             self._budget.require_available()
         except BudgetExhausted as error:
             self._session.publish(over_budget_warning(work, error))
-
-    def _refuse(self, work: BackgroundWork) -> None:
-        self._refused[work] = self._subjects.get(work, (None, 0))
 
     def _publish(self) -> None:
         self._session.publish(SpendRequestsChanged(self.requests))

@@ -41,7 +41,7 @@ from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import missed_questions
 from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.domain.choices import PermissionMode
-from helix_desktop.domain.cost import BackgroundWork, Spending, SpendReply, SpendRequest
+from helix_desktop.domain.cost import Spending, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import Attachment, MessageQueued, TurnEnded
 from helix_desktop.domain.events.session import (
@@ -100,7 +100,7 @@ class Conversation:
         extractor = Extractor(services.counter, services.prompts["extract"], session.settings)
         runner = self._create_tool_runner(extractor, file_versions)
         self.running_calls = runner.running_calls
-        self._spend_approvals = SpendApprovals(session, self.budget, services.is_unattended)
+        self._spend_approvals = SpendApprovals(session, self.budget)
         is_unattended = is_subagent or services.is_unattended
         self._compaction = compaction = ContextCompaction(
             session,
@@ -179,8 +179,8 @@ class Conversation:
     def spend_requests(self) -> tuple[SpendRequest, ...]:
         return self._spend_approvals.requests
 
-    def answer_spend_request(self, work: BackgroundWork, reply: SpendReply) -> None:
-        (self.handovers if work == "handover" else self.observations).answer_request(reply)
+    def answer_spend_request(self, reply: SpendReply) -> None:
+        self.observations.answer_request(reply)
 
     @property
     def model(self) -> ModelInfo:

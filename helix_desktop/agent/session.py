@@ -171,13 +171,6 @@ class SpendRequestsChanged(msgspec.Struct, frozen=True):
     requests: tuple[SpendRequest, ...]
 
 
-class SpendDecided(msgspec.Struct, frozen=True):
-    """In an unattended run, the budget decided a spend request of background work."""
-
-    request: SpendRequest
-    allowed: bool
-
-
 class SubagentProgress(msgspec.Struct, frozen=True):
     """A subagent's progress, sent to its parent's listeners. `session_id` is the subagent's session.
 
@@ -259,7 +252,6 @@ Update = (
     | ObservationProgress
     | PreparationProgress
     | SpendRequestsChanged
-    | SpendDecided
     | IntakeProgress
     | SubagentProgress
     | SideQuestionProgress

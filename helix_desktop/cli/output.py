@@ -18,7 +18,6 @@ from helix_desktop.agent.session import (
     EventRecorded,
     ModelCalled,
     ResponseDelta,
-    SpendDecided,
     SummaryAwaited,
     Update,
 )
@@ -53,10 +52,9 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import RetryScheduled, StopReason, display_name
 from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.domain.store_reports import LostContent
-from helix_desktop.domain.translatable_text import join_sentences, plain_text
+from helix_desktop.domain.translatable_text import plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
-from helix_desktop.words.costs import price_text
 from helix_desktop.words.file_changes import (
     auto_run_rules_text,
     auto_run_texts,
@@ -221,8 +219,6 @@ class TurnPrinter:
             self._end_lost_text(session_id)
         if isinstance(update, RetryScheduled):
             _print_retry(update)
-        if isinstance(update, SpendDecided):
-            print_err(_spend_decision_text(update))
         if isinstance(update, SummaryAwaited) and update.is_active:
             print_err(f"[{_full_context_text(update.subagent_title)}]")
         if self.output_error is not None:
@@ -324,31 +320,6 @@ def _full_context_text(subagent_title: str) -> str:
             title=subagent_title,
         )
     return tr("The context is full: waiting until older messages are compacted. Ctrl+C stops it.")
-
-
-def _spend_decision_text(decision: SpendDecided) -> str:
-    estimate, is_compaction = decision.request.estimate, decision.request.work == "handover"
-    price = price_text(estimate)
-    if decision.allowed:
-        work = tr("compacting") if is_compaction else tr("writing a summary")
-        return tr(
-            "[{work}: reads about {tokens} tokens with {model} ({price}), within the budget]",
-            work=work,
-            tokens=estimate.tokens,
-            model=estimate.model,
-            price=price,
-        )
-    not_done = tr("Not compacted.") if is_compaction else tr("No summary written.")
-    reason = tr(
-        "No budget covers reading about {tokens} tokens with {model} ({price}). To allow it, set "
-        "{tokens_option} or {usd_option}. A full context is compacted without a model.",
-        tokens=estimate.tokens,
-        model=estimate.model,
-        price=price,
-        tokens_option="--budget-tokens",
-        usd_option="--budget-usd",
-    )
-    return f"[{translate(join_sentences(not_done, reason))}]"
 
 
 def _print_event(recorded: RecordedEvent, transcript: Transcript | None) -> None:

@@ -31,9 +31,8 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     Names ending in `_at`, `_keep` and `_share` are shares of the managed window, and those of `panic_at` and
     `panic_to` of the model's own. The managed window is as large as the model's, but has at most
     `manage_at_most` tokens; 0: no limit. 0 turns intake, arguments, folding and observations off where it is
-    allowed. A session may spend `budget_tokens` in and out, and
-    `budget_cost` US dollars; 0: as much as it takes. Background work that would read more than `ask_above`
-    tokens asks first; 0: it never asks. Markers name a digest by `handle_digits` of its hex digits; notes may
+    allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US dollars; 0: as much as it
+    takes. Markers name a digest by `handle_digits` of its hex digits; notes may
     keep `anchor_tokens` of identifiers in the window that their steps took out of it. A checkpoint is written
     whenever `checkpoint_tokens` of history came since the last one, outputs in full; 0: never. With
     `prepare_early`, titles, checkpoints, observations and reflections are written beside the turns; without
@@ -86,7 +85,6 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     panic_to: float = 0.70
     budget_tokens: int = 0
     budget_cost: float = 0.0
-    ask_above: int = 0
 
     def __post_init__(self) -> None:
         """Raise ValueError if the numbers cannot work together."""
@@ -247,9 +245,10 @@ FIELDS: Mapping[str, PolicyField] = {
     "panic_to": _share(0.1, 0.9),
     "budget_tokens": _COUNT,
     "budget_cost": _COUNT,
-    "ask_above": _COUNT,
 }  # fmt: skip
 """The numbers and names of a policy; `CHOICES` are the fields with a few values."""
+UNREAD_FIELDS = frozenset(("ask_above",))
+"""Fields of earlier versions: a file that has one is read without it."""
 CHOICES = frozenset(("profile", "enabled", "subagent_profile", "intake_ask", "sweep"))
 FORM: Sequence[tuple[str, Sequence[str]]] = (
     (_text("Cache"), ("intake_above", "intake_deadline_s", "protect_steps", "protect_tokens",
@@ -330,7 +329,8 @@ def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
         raise ValueError(
             _text("profile must be one of {names} (got {value})", names=names, value=repr(profile))
         )
-    merged = {**msgspec.structs.asdict(PROFILES[profile]), **fields}
+    own = {name: value for name, value in fields.items() if name not in UNREAD_FIELDS}
+    merged = {**msgspec.structs.asdict(PROFILES[profile]), **own}
     try:
         return msgspec.convert(merged, ContextPolicy)
     except msgspec.ValidationError as error:

@@ -84,7 +84,7 @@ class Budget(msgspec.Struct, frozen=True):
 
 
 BackgroundWork = Literal["handover", "observations", "checkpoint"]
-SpendReply = Literal["allow", "no model", "refuse"]
+SpendReply = Literal["allow", "refuse"]
 
 
 class CostEstimate(msgspec.Struct, frozen=True):
@@ -101,14 +101,10 @@ class CostEstimate(msgspec.Struct, frozen=True):
 
 
 class SpendRequest(msgspec.Struct, frozen=True):
-    """Background work that waits for the user's approval, because it would read more than `limit` tokens.
-
-    0: because the user started it, and sees its price first.
-    """
+    """Background work that waits for the user's approval: the user started it, and sees its price first."""
 
     work: BackgroundWork
     estimate: CostEstimate
-    limit: int = 0
 
 
 def estimate_cost(info: ModelInfo, input_tokens: int, output_tokens: int, calls: int = 1) -> CostEstimate:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.config.toml_file import backup_damaged, read_fields, update_fields, write_fields
-from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields, policy_from
+from helix_desktop.context.policy_numbers import UNREAD_FIELDS, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
     TextContext,
@@ -84,6 +84,10 @@ class PolicyFile:
             return read_fields(self.path, back_up=False)
         except SettingsDamaged:
             return {}
+
+    def unread_fields(self) -> list[str]:
+        """Return the fields that the file has and that this version doesn't read, in alphabetical order."""
+        return sorted(UNREAD_FIELDS & self.fields().keys())
 
     def save(self, policy: ContextPolicy) -> None:
         """Write the policy; comments and lines that say the same stay as they are.

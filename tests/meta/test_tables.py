@@ -31,7 +31,6 @@ PARTIAL: dict[str, set[Any]] = {
     "ui/chat/items/approval.py: _MCP_CHANGES": {""},
     "ui/chat/items/approval.py: _REFUSALS": {""},
     "ui/chat/rows/row_texts.py: RUNNING_PHASES": {"done", "failed", "interrupted", "stopped"},
-    "ui/chat/session_notices.py: _SPENDING": {"checkpoint"},
     "ui/handover/parts.py: _SIGNS": {"same"},
     "ui/panel/panel_state.py: SEGMENT_LOOKS": {"fold", "observations"},
     "ui/settings/permissions_page.py: _KINDS": {"exact", "server"},

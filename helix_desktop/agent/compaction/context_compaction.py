@@ -209,10 +209,7 @@ class Checkpoints(BackgroundJob):
         )
 
     def _approve(self, estimate: CostEstimate) -> None:
-        """Keep to the budget. No one is asked about a checkpoint: one over the limit is not written."""
-        limit = self._session.policy.ask_above
-        if limit and estimate.tokens > limit and not estimate.demo:
-            raise SpendNotApproved
+        """Keep to the budget. Raises what `require_approval` does."""
         self.require_approval(estimate)
         self._session.publish(PreparationProgress("checkpoint", estimate))
 
@@ -230,7 +227,7 @@ class ContextCompaction:
         may_write_checkpoints: Callable[[], bool] = lambda: True,
         is_subagent: bool = False,
     ) -> None:
-        """With `approvals`, background work keeps to the budget, and asks first where the policy says so.
+        """With `approvals`, background work keeps to the budget.
 
         The session of a subagent ends with its turn: no summary is written again there.
         """
@@ -358,7 +355,7 @@ class ContextCompaction:
         if self._session.transcript.on_hold:
             return
         if not self.observations.are_pending:  # they may make room enough with the next request
-            self._start_due_handover(refresh=True)
+            self._start_due_handover()
         if not self._is_subagent:
             self.handovers.start_replacement()
         if not self.handovers.is_busy and not self.checkpoints.is_running:
@@ -374,10 +371,10 @@ class ContextCompaction:
         if not self._session.transcript.turn_open:
             self.after_turn()
 
-    def _start_due_handover(self, refresh: bool = False) -> None:
+    def _start_due_handover(self) -> None:
         """Start a handover that is due, unless observations make the room that it would."""
         if self.handovers.is_busy or not self.observations.start_in_place_of_handover():
-            self.handovers.start_due(refresh)
+            self.handovers.start_due()
 
     async def wait_for_background_work(self) -> None:
         await self.handovers.wait()

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import msgspec
 
-from helix_desktop.agent.budget import SpendApprovals, SpendNotApproved
+from helix_desktop.agent.budget import SpendApprovals
 from helix_desktop.agent.compaction.handover_writer import (
     OLDER_MESSAGES,
     HandoverDraft,
@@ -31,7 +31,7 @@ from helix_desktop.context.summaries.handover_revision import original_of, revis
 from helix_desktop.context.summaries.legal_ranges import HandoverRange
 from helix_desktop.context.window.used_tokens import FULL_WINDOW, ON_REQUEST, CompactionTrigger, measure_usage
 from helix_desktop.context.window.window import project, tokens_as_sent
-from helix_desktop.domain.cost import CostEstimate, SpendReply, spending_of
+from helix_desktop.domain.cost import spending_of
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import CompactionRefused, StoreError
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
@@ -158,22 +158,16 @@ class Handovers(BackgroundJob):
         """True while one is written, to be recorded or as a draft."""
         return self.is_running or self.writer.is_drafting
 
-    def start_due(self, refresh: bool = False) -> None:
-        """Start the due handover, if there is one and none is written.
-
-        With `refresh`, the figures of an open spend request for it are updated.
-        """
+    def start_due(self) -> None:
+        """Start the due handover, if there is one and none is written."""
         if self.is_busy:
             return
         policy, transcript = self._session.policy, self._session.transcript
         gauge = self._rewriter.gauge()
-        if self.is_asking and (
-            not gauge.is_due or compaction_due.handover_now(transcript, policy, gauge) is None
-        ):
-            self.withdraw_request()
         range_ = compaction_due.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
-        if range_ is not None and not self.is_blocked(current[0] if current else 0, gauge.used, refresh):
+        active_seq = current[0] if current else 0
+        if range_ is not None and not self.is_blocked(active_seq, gauge.used, refresh=False):
             self._start_job(lambda: self._run_due(range_))
 
     def start_replacement(self) -> None:
@@ -187,7 +181,7 @@ class Handovers(BackgroundJob):
 
     async def _replace(self, seq: int) -> bool:
         try:
-            return await self.writer.replace(seq, self._approve_replacement)
+            return await self.writer.replace(seq, self.require_approval)
         finally:
             self._is_replacing = False
 
@@ -206,13 +200,6 @@ class Handovers(BackgroundJob):
         self.cancel()
         self._task = None
         self._start_job(run_after)
-
-    def _approve_replacement(self, estimate: CostEstimate) -> None:
-        """Keep to the budget. No one is asked: one over the limit of the policy is not written."""
-        limit = self._session.policy.ask_above
-        if limit and estimate.tokens > limit and not estimate.demo:
-            raise SpendNotApproved
-        self.require_approval(estimate)
 
     async def wait_for_room(self, wait: SummaryWait) -> OptionalText:
         """Have a model write the handover that a full context needs, and wait for it.
@@ -236,7 +223,7 @@ class Handovers(BackgroundJob):
             return self._why_none_since(0)
         current = transcript.window.handover
         if self.is_blocked(current[0] if current else 0, gauge.used, refresh=False):
-            return text("Its cost wasn't approved, or exceeds the budget.")
+            return text("Its cost exceeds the budget.")
         self._start_for_now(lambda: self._run_due(range_, trigger=FULL_WINDOW))
         return None
 
@@ -248,44 +235,21 @@ class Handovers(BackgroundJob):
                     return ""
                 case HandoverFailed(what=what, why=why):
                     return join_sentences(what, why)
-        return text("It was canceled, or its cost wasn't approved.")
+        return text("It was canceled, or its cost exceeds the budget.")
 
-    async def _run_due(
-        self, range_: HandoverRange, ask_model: bool = True, trigger: CompactionTrigger | None = None
-    ) -> bool:
-        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the range due then.
+    async def _run_due(self, range_: HandoverRange, trigger: CompactionTrigger | None = None) -> bool:
+        """Run a due handover that the budget has room for. Return True if it was recorded.
 
         Without a `trigger` it is what the policy says. A checkpoint that is being written comes first: the
         handover begins with that.
         """
         await self._checkpoints.wait()
-        policy, transcript = self._session.policy, self._session.transcript
         trigger = trigger or self._rewriter.gauge().trigger
-        while True:
-            self._is_due = trigger.kind.is_by_policy
-            try:
-                is_made = await self.writer.run(trigger, range_, "", ask_model, self.require_approval)
-            finally:
-                self._is_due = False
-            if is_made:
-                return True
-            current = compaction_due.handover_now(transcript, policy, self._rewriter.gauge())
-            if transcript.turn_open or not self.is_asking or current in (None, range_):
-                return False
-            range_ = current
-
-    def answer_request(self, reply: SpendReply) -> None:
-        """Apply the user's answer to the spend request; do nothing if none is open.
-
-        If refused, the window stays as it is until it is full; then room is made without a model.
-        """
-        if not self._answer(reply == "allow") or reply == "refuse":
-            return
-        range_ = compaction_due.handover_now(
-            self._session.transcript, self._session.policy, self._rewriter.gauge()
-        )
-        if range_ is not None:
-            self._start_job(lambda: self._run_due(range_, ask_model=reply == "allow"))
+        self._is_due = trigger.kind.is_by_policy
+        try:
+            return await self.writer.run(trigger, range_, approve=self.require_approval)
+        finally:
+            self._is_due = False
 
     def start(self, focus: str = "") -> None:
         """Start a handover of the furthest range, unless one runs.

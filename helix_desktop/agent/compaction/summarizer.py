@@ -62,19 +62,13 @@ class BackgroundJob:
     def __init__(
         self, session: Session, work: BackgroundWork, approvals: SpendApprovals | None = None
     ) -> None:
-        """With `approvals` it keeps to the session's budget, and asks first where the policy says so."""
+        """With `approvals` it keeps to the session's budget."""
         self._session, self._work, self._approvals = session, work, approvals
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_running(self) -> bool:
         return self._task is not None and not self._task.done()
-
-    @property
-    def is_asking(self) -> bool:
-        return self._approvals is not None and any(
-            request.work == self._work for request in self._approvals.requests
-        )
 
     def is_blocked(self, subject: Hashable, size: int, refresh: bool) -> bool:
         """Return True if it must not be tried: see SpendApprovals."""

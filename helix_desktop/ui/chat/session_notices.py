@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import UnionType
 
 from PySide6.QtCore import SignalInstance
@@ -11,7 +10,7 @@ from PySide6.QtCore import SignalInstance
 from helix_desktop.agent.compaction.summarizer import MAX_WAIT_S
 from helix_desktop.agent.session import SpendRequestsChanged, SummaryAwaited
 from helix_desktop.context.rewrites import compaction_due
-from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
+from helix_desktop.domain.cost import SpendReply, SpendRequest
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
 from helix_desktop.ui.kit.intents import Compact, OpenSession
 from helix_desktop.ui.kit.notices import Answer, Notice
@@ -20,18 +19,16 @@ from helix_desktop.words.button_labels import action_label
 from helix_desktop.words.costs import estimate_text
 from helix_desktop.words.model_names import model_name
 from helix_desktop.words.next_compaction import breaker_text
-from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 
 _BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
-_SPENDING: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
+_SPENDING = "spend-observations"
 
 
 def show_session_notices(session: Session) -> None:
-    for work, name in _SPENDING.items():
-        follow_notice(session, name, partial(_spending_notice, work), SpendRequestsChanged, session.shown)
+    follow_notice(session, _SPENDING, _spending_notice, SpendRequestsChanged, session.shown)
     follow_notice(session, _WAIT, _wait_notice, SummaryAwaited, session.shown)
     follow_notice(session, _SUBAGENT, _subagent_notice, None, session.shown)
     follow_notice(session, _BREAKER, _breaker_notice, HandoverFailed | HandoverMade, session.loaded)
@@ -55,9 +52,9 @@ def follow_notice(
         session.on(kind, show)
 
 
-def _spending_notice(work: BackgroundWork, session: Session) -> Notice | None:
+def _spending_notice(session: Session) -> Notice | None:
     conversation = session.conversation
-    request = next((request for request in conversation.spend_requests if request.work == work), None)
+    request = next(iter(conversation.spend_requests), None)
     return spend_notice(request, conversation.answer_spend_request) if request is not None else None
 
 
@@ -98,29 +95,15 @@ def _breaker_notice(session: Session) -> Notice | None:
     return Notice(_BREAKER, what, breaker_text(), fix, (answer,), "warning")
 
 
-def spend_notice(request: SpendRequest, reply: Callable[[BackgroundWork, SpendReply], object]) -> Notice:
-    """Return the question about some work: what it takes, why it is asked, and what happens without it."""
+def spend_notice(request: SpendRequest, reply: Callable[[SpendReply], object]) -> Notice:
+    """Return the question about a summary that the user started, with its price."""
 
     def answer(words: str, choice: SpendReply) -> Answer:
-        return Answer(words, lambda: reply(request.work, choice), choice)
+        return Answer(words, lambda: reply(choice), choice)
 
-    estimate, refuse = request.estimate, answer(tr("Not now"), "refuse")
-    model = model_name(estimate.model, estimate.demo)
-    why = tr("Model: {model}.", model=model)
-    if request.limit:
-        why = tr(
-            "Model: {model}. Background work may read {tokens} tokens without asking.",
-            model=model, tokens=format_tokens(request.limit),
-        )  # fmt: skip
-    if request.work == "handover":
-        what = tr("Compact this conversation? {estimate}.", estimate=estimate_text(estimate))
-        unless = tr(
-            "Otherwise, the context stays as it is. Once it is full, it is compacted without a model."
-        )
-        without = answer(tr("Compact without a model"), "no model")
-        answers: tuple[Answer, ...] = (answer(tr("Compact"), "allow"), without, refuse)
-    else:
-        what = tr("Summarize older messages? {estimate}.", estimate=estimate_text(estimate))
-        unless = tr("Otherwise, the context stays as it is.")
-        answers = (answer(tr("Summarize"), "allow"), refuse)
-    return Notice(_SPENDING[request.work], what, why, unless, answers, can_dismiss=False)
+    estimate = request.estimate
+    what = tr("Summarize older messages? {estimate}.", estimate=estimate_text(estimate))
+    why = tr("Model: {model}.", model=model_name(estimate.model, estimate.demo))
+    unless = tr("Otherwise, the context stays as it is.")
+    answers = (answer(tr("Summarize"), "allow"), answer(tr("Not now"), "refuse"))
+    return Notice(_SPENDING, what, why, unless, answers, can_dismiss=False)

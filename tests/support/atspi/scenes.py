@@ -147,8 +147,8 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
     names = notices.names()
     notices.notify(Notice("b", "It broke.", "Why.", "What to do.", (answer,), "error"))
     estimate = CostEstimate(240_000, 0.72, 3, "box/small")
-    for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
-        notices.notify(spend_notice(ask, rig.conversation.answer_spend_request))
+    request = SpendRequest("observations", estimate)
+    notices.notify(spend_notice(request, rig.conversation.answer_spend_request))
     report_crash(rig.window, rig.context.actions, lambda: "", rig.folder, RecoverySummary(1, 2, 1))
     rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, JobAction("cancel", str)),), "extras")
     rig.composer.set_attachments((sample_chip("a.png", "1k tokens"),))

@@ -132,10 +132,7 @@ async def _check_spent(rig: WindowRig, *, is_spent: bool) -> None:
     assert ("Raise the budget" in rig.rows(NoticeRow)[-1].fix) is is_spent
 
 
-ASKING = {
-    "observe_at": 0.05, "observe_place_at": 0.9, "ask_above": 1_000, "handover_least_gain": 0.0,
-    "handover_keep": 0.02,
-}  # fmt: skip
+BY_HAND = {"observe_at": 0.0, "observe_place_at": 0.0}
 
 
 def answers(request: dict[str, Any]) -> Reply:
@@ -147,11 +144,12 @@ def answers(request: dict[str, Any]) -> Reply:
 
 
 async def _check_an_approval_of_spending(rig: WindowRig) -> None:
-    """It survives switching sessions, blocks no turn, and its card then states the cost."""
+    """The price of a summary that the user starts survives switching sessions, and blocks no turn."""
     async with rig.answered_by(answers):
-        await rig.change_policy(**ASKING)
+        await rig.change_policy(**BY_HAND)
         for _ in range(6):
             await rig.run_turn("Go on")
+        rig.window.commands.observe_now.trigger()
         first = rig.conversation.session.id
         await until(lambda: "Summarize older messages?" in rig.banner_text(), "the question")
         assert "price unknown" in rig.banner_text()
@@ -162,10 +160,12 @@ async def _check_an_approval_of_spending(rig: WindowRig) -> None:
         await rig.run_turn("A word")
         assert "Summarize older messages?" in rig.banner_text()
         assert rig.events(ObservationsMade) == []
+        price = rig.banner_text()
         press(rig.window.notices, "spend-observations:allow")
-        await until(lambda: "Summarize older messages?" not in rig.banner_text(), "no question")
-        await rig.wait_for_turn_end()
-        assert len(rig.events(ObservationsMade)) == 1
+        await until(lambda: rig.banner_text() != price, "the price with the new turn")
+        await until(lambda: "Summarize older messages?" in rig.banner_text(), "the question again")
+        press(rig.window.notices, "spend-observations:allow")
+        await until(lambda: len(rig.events(ObservationsMade)) == 1, "the summary")
 
 
 async def run_until_a_step_waits(rig: WindowRig) -> None:

@@ -607,6 +607,13 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     assert of_file in _file(rig).read_text(encoding="utf-8"), "what only the file has stays byte for byte"
     policy = rig.workspace.policy
     assert (policy.protect_steps, policy.sweep_max, policy.anchor_tokens) == (3, 21_000, 3_200)
+    line = find_child(page, QLabel, "policy_unread_fields")
+    assert line.isHidden()
+    _file(rig).write_text("protect_steps = 14\nask_above = 1000\n", encoding="utf-8")
+    _come_back(rig)
+    await until(lambda: line.text() == "No longer used in policy.toml: ask_above.", "what is not read")
+    assert not line.isHidden()
+    assert rig.workspace.policy.protect_steps == 14
     rig.window.leave_settings()
 
 

@@ -9,14 +9,13 @@ import pytest
 
 from helix_desktop.agent.open_workspace import subagent_sessions, total_spending
 from helix_desktop.agent.ports import Approver
-from helix_desktop.agent.session import CompactionProgress, ErrorRaised, SpendDecided, SpendRequestsChanged
+from helix_desktop.agent.session import ErrorRaised, SpendRequestsChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded
-from helix_desktop.domain.events.rewrite import HandoverTrigger
 from helix_desktop.domain.events.session import BudgetNeared
-from helix_desktop.domain.events.summary import NO_MODEL, HandoverFailed, HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from helix_desktop.domain.store import SessionSummary
 from tests.support.agent_rig import AgentRig, begin_with
@@ -207,131 +206,15 @@ async def test_what_the_provider_cached_for_subagents_is_not_the_session_s() -> 
     assert rig.conversation.budget.spent == Spending(90, 0.5, True)
 
 
-PRICED_INPUT = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
 UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
-ASKING = msgspec.structs.replace(NO_SWEEP, ask_above=1_000)
 
 
-async def fill_window(
-    info: ModelInfo = PRICED_INPUT, steps: int = 6, policy: ContextPolicy = ASKING
-) -> AgentRig:
-    """Start a session of two turns whose window passes 85 % in the second, which has so many steps."""
-    rig, _ = await begin_with(script=thinking_script(6), info=info, policy=policy)
-    for remaining in (steps, 0):
-        assert (await rig.conversation.run("Think.")).how == "done"
-        await rig.wait_until_idle()
-        rig.model.script = thinking_script(remaining)
-    return rig
-
-
-async def unobserved_session(ask_above: int) -> AgentRig:
-    """Return a session with more unobserved turns than its policy allows."""
-    rig, _ = await begin_with(
-        script=thinking_turn_script(),
-        info=UNPRICED,
-        policy=msgspec.structs.replace(PLACE_AT_ONCE, ask_above=ask_above),
-    )
+async def unobserved_session(info: ModelInfo = UNPRICED) -> AgentRig:
+    """Return a session with turns that no summary stands for."""
+    rig, _ = await begin_with(script=thinking_turn_script(), info=info, policy=PLACE_AT_ONCE)
     for _ in range(5):
         await rig.run_and_wait("Think. Never touch main.")
     return rig
-
-
-async def test_a_large_handover_waits_for_approval() -> None:
-    """No request is sent; the question has tokens, money and the model; a yes starts it."""
-    rig = await fill_window()
-    (spend_request,) = rig.conversation.spend_requests
-    assert rig.model.summary_requests == []
-    assert (spend_request.work, spend_request.limit, spend_request.estimate.model) == (
-        "handover",
-        1_000,
-        "test/priced",
-    )
-    assert spend_request.estimate.tokens > 1_000
-    assert spend_request.estimate.cost == pytest.approx(
-        (spend_request.estimate.tokens * 2 + 1_200 * 10) / 1_000_000
-    )
-    rig.conversation.answer_spend_request("handover", "allow")
-    assert rig.conversation.spend_requests == ()
-    await rig.wait_until_idle()
-    assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
-    estimates = {
-        update.estimate for update in rig.updates_of(CompactionProgress) if update.phase == "summarize"
-    }
-    assert estimates == {spend_request.estimate}
-
-
-async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid() -> None:
-    """The turn goes on; at 95 % space is made without a model, and the question goes with its cause."""
-    rig = await fill_window(steps=14)
-    assert rig.model.summary_requests == []
-    (handover,) = rig.events(HandoverMade)
-    assert (handover.model, handover.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
-    assert rig.updates_of(SpendRequestsChanged)[0].requests
-    assert rig.conversation.window.measure()[1].fits
-
-
-async def test_a_refusal_changes_nothing_and_is_not_asked_again() -> None:
-    """Not by the next turns: only when the history has changed."""
-    rig = await fill_window()
-    before = rig.conversation.window.measure()[0]
-    rig.conversation.answer_spend_request("handover", "refuse")
-    await rig.wait_until_idle()
-    assert rig.conversation.window.measure()[0] == before
-    rig.clock.advance_s(10_000)
-    await rig.run_and_wait("A word.")
-    assert rig.conversation.spend_requests == ()
-    assert rig.model.summary_requests == rig.events(HandoverMade) == rig.events(HandoverFailed) == []
-
-
-async def test_the_handover_can_be_made_without_a_model() -> None:
-    """The window becomes smaller at once, and nothing is sent."""
-    rig = await fill_window()
-    rig.conversation.answer_spend_request("handover", "no model")
-    await rig.wait_until_idle()
-    (handover,) = rig.events(HandoverMade)
-    assert (handover.model, handover.spent) == (NO_MODEL, 0)
-    assert rig.model.summary_requests == []
-
-
-async def test_observations_ask_too_with_an_unknown_price() -> None:
-    """For all unobserved history, also an imported one; a yes makes them."""
-    rig = await unobserved_session(ask_above=500)
-    (spend_request,) = rig.conversation.spend_requests
-    assert (spend_request.work, spend_request.limit, spend_request.estimate.cost) == (
-        "observations",
-        500,
-        None,
-    )
-    assert rig.model.observation_requests == []
-    rig.conversation.answer_spend_request("observations", "allow")
-    await rig.wait_until_idle()
-    assert len(rig.events(ObservationsMade)) == 1
-
-
-async def test_an_imported_history_is_not_sent_without_approval() -> None:
-    """Opening it makes no request, and the first turn there ends with the question."""
-    rig = await unobserved_session(ask_above=0)
-    rig.workspace.policy = msgspec.structs.replace(rig.workspace.policy, observe_at=0.0, observe_place_at=0.0)
-    request_count = len(rig.model.observation_requests)
-    for _ in range(4):
-        await rig.conversation.run("Think. Never touch main.")
-    await rig.conversation.close()
-    workspace = rig.create_workspace(rig.store, msgspec.structs.replace(PLACE_AT_ONCE, ask_above=500))
-    conversation = await workspace.open_session(rig.conversation.session.id)
-    assert not conversation.spend_requests
-    await conversation.run("Go on.")
-    await conversation.wait_for_background_work()
-    assert len(rig.model.observation_requests) == request_count
-    assert [request.work for request in conversation.spend_requests] == ["observations"]
-    await conversation.close()
-
-
-@pytest.mark.parametrize(("ask_above", "is_asked"), [(0, False), (1, True), (7_900, False)])
-async def test_the_policy_sets_the_limit(ask_above: int, is_asked: bool) -> None:
-    """0 disables the questions; a limit counts as it was saved, also above half the window."""
-    rig = await fill_window(policy=msgspec.structs.replace(ASKING, ask_above=ask_above))
-    assert bool(rig.conversation.spend_requests) is is_asked
-    assert bool(rig.model.summary_requests) is not is_asked
 
 
 @pytest.mark.parametrize("approver", [None, FixedApprover("deny")], ids=["in the app", "headless"])
@@ -383,19 +266,19 @@ async def test_a_spent_budget_stops_background_work_and_says_so_once() -> None:
 
 async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
     """However little they read, and whatever the policy says: nothing is sent before the answer."""
-    rig = await unobserved_session(ask_above=10**6)
+    rig = await unobserved_session()
     noted = len(rig.model.observation_requests)
     rig.conversation.observations.start(is_price_shown=True)
     await rig.wait_until_idle()
     (request,) = rig.conversation.spend_requests
-    assert (request.work, request.limit) == ("observations", 0)
+    assert request.work == "observations"
     assert request.estimate.tokens > 0
-    rig.conversation.answer_spend_request("observations", "refuse")
+    rig.conversation.answer_spend_request("refuse")
     await rig.wait_until_idle()
     assert len(rig.model.observation_requests) == noted
     rig.conversation.observations.start(is_price_shown=True)
     await rig.wait_until_idle()
-    rig.conversation.answer_spend_request("observations", "allow")
+    rig.conversation.answer_spend_request("allow")
     await rig.wait_until_idle()
     assert len(rig.model.observation_requests) == noted + 1
     assert rig.conversation.spend_requests == ()
@@ -403,30 +286,9 @@ async def test_notes_that_the_user_asks_for_show_their_price_first() -> None:
 
 async def test_the_demo_model_never_asks() -> None:
     """It sends nothing anywhere."""
-    rig = await fill_window(msgspec.structs.replace(PRICED_INPUT, demo=True))
-    assert rig.conversation.spend_requests == ()
-    assert rig.model.summary_requests
-
-
-@pytest.mark.parametrize(
-    ("info", "budget", "allowed"),
-    [
-        (PRICED_INPUT, Budget(), False),
-        (PRICED_INPUT, Budget(tokens=10**6), True),
-        (PRICED_INPUT, Budget(cost=5.0), True),
-        (UNPRICED, Budget(cost=5.0), False),
-        (UNPRICED, Budget(tokens=10**6), True),
-    ],
-)
-async def test_in_a_headless_run_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
-    """Work over the budget does not start, and the decision is reported once."""
-    rig, _ = await begin_with(
-        script=thinking_script(12), info=info, policy=ASKING, approver=FixedApprover("deny")
-    )
-    if budget != Budget():
-        await rig.conversation.budget.set_limit(budget)
-    await rig.run_and_wait("Think.")
-    (decided,) = rig.updates_of(SpendDecided)
-    assert decided.allowed is allowed
-    assert rig.conversation.spend_requests == ()
-    assert bool(rig.model.summary_requests) is allowed
+    rig = await unobserved_session(msgspec.structs.replace(UNPRICED, demo=True))
+    noted = len(rig.model.observation_requests)
+    rig.conversation.observations.start(is_price_shown=True)
+    await rig.wait_until_idle()
+    assert rig.updates_of(SpendRequestsChanged) == []
+    assert len(rig.model.observation_requests) == noted + 1

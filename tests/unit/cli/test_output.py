@@ -10,14 +10,12 @@ from helix_desktop.agent.session import (
     EventRecorded,
     ModelCalled,
     ResponseDelta,
-    SpendDecided,
     SummaryAwaited,
 )
 from helix_desktop.cli.output import ProgressPrinter, TurnPrinter, print_remaining_work
 from helix_desktop.cli.rewrite_lines import rewrite_lines
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.domain.cost import CostEstimate, SpendRequest
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
@@ -30,24 +28,6 @@ from tests.support.session_simulator import SessionSimulator
 
 def text_printer(as_json: bool = False, transcript: Transcript | None = None) -> TurnPrinter:
     return TurnPrinter(as_json, lambda _: transcript, on_output_error=list)
-
-
-@pytest.mark.parametrize("as_json", [False, True])
-def test_background_work_beyond_the_budget_is_reported(
-    as_json: bool, capsys: pytest.CaptureFixture[str]
-) -> None:
-    spend_request = SpendRequest("handover", CostEstimate(312_000, None, model="box/small"), 100_000)
-    text_printer(as_json).on_update("s", SpendDecided(spend_request, allowed=False))
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    for text in ("312,000 tokens", "price unknown", "without a model", "--budget-tokens"):
-        assert text in captured.err
-
-
-def test_background_work_within_the_budget_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
-    spend_request = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
-    text_printer().on_update("s", SpendDecided(spend_request, allowed=True))
-    assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err
 
 
 def test_a_full_context_is_reported_with_whose_it_is(capsys: pytest.CaptureFixture[str]) -> None:

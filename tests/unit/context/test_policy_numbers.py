@@ -38,6 +38,13 @@ def test_a_profile_needs_no_numbers(name: str) -> None:
     assert policy_fields(PROFILES[name]) == {"profile": name}
 
 
+def test_a_field_of_an_earlier_version_changes_nothing() -> None:
+    """No other unknown field is accepted: it may be a typing error."""
+    assert policy_from({"protect_steps": 7, "ask_above": 1_000}) == policy_from({"protect_steps": 7})
+    with pytest.raises(ValueError, match="ask_abov"):
+        policy_from({"ask_abov": 1_000})
+
+
 def test_an_empty_file_is_the_balanced_profile() -> None:
     """The default is Balanced, with the measured numbers."""
     policy = policy_from({})

@@ -65,6 +65,14 @@ class PolicyFiles(QObject):
         error = self._errors.get(self._session.workspace_id)
         return translate(error.why) if error is not None else ""
 
+    def unread_text(self) -> str:
+        """Return the line that names the fields of the file that are read no longer; empty if it has none."""
+        workspace = self._session.opened
+        names = self.of(workspace).unread_fields() if workspace is not None else []
+        if not names:
+            return ""
+        return tr("No longer used in policy.toml: {fields}.", fields=", ".join(names))
+
     def error_effect(self) -> str:
         """Return what the error of the workspace on screen means until the file is fixed."""
         workspace = self._session.opened

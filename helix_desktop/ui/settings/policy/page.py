@@ -362,9 +362,11 @@ class PolicyPage(QWidget):
         )
         open_file.clicked.connect(files.open)
         file_row = ResponsiveRow(label(tr("The file has more numbers."), "faint", wrap=True), [open_file])
+        self._unread_fields = label("", "faint", wrap=True, name="policy_unread_fields")
+        self._unread_fields.hide()
         head = card(column(self.slider, margins=(16, 13, 16, 14)))
         self.replay = Disclosure(DisclosureHead(tr("What it would do to this session")), self.replay_card)
-        numbers = pane(column(self.form, file_row, gap=12))
+        numbers = pane(column(self.form, file_row, self._unread_fields, gap=12))
         self.numbers = Disclosure(DisclosureHead(tr("Numbers")), numbers)
         self.preview = PolicyPreview(
             self.replay_card, (self.replay_card, numbers), self.show_effects, session, replays
@@ -404,6 +406,9 @@ class PolicyPage(QWidget):
         if is_known:
             self.preview.show(workspace, policy, self._in_use(workspace))
         self.show_file_error(self._files.error_text())
+        unread = self._files.unread_text()
+        self._unread_fields.setText(unread)
+        self._unread_fields.setVisible(bool(unread))
 
     def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
         return self._session.transcript.session_policy or workspace.policy

@@ -117,7 +117,7 @@ async def test_it_is_not_tried_after_a_turn_without_an_answer() -> None:
     assert len(rig.events(HandoverMade)) == 2
 
 
-@pytest.mark.parametrize("change", [{"prepare_early": False}, {"budget_tokens": 1}, {"ask_above": 1}])
+@pytest.mark.parametrize("change", [{"prepare_early": False}, {"budget_tokens": 1}])
 async def test_what_the_policy_forbids_is_not_written(change: dict[str, object]) -> None:
     rig = await rig_without_a_writer()
     rig.model.summary_script = written

@@ -346,7 +346,7 @@ def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
 
 NOT_IN_FIRST_PICTURES = frozenset({
     *("profile", "subagent_profile", "intake_ask", "intake_deadline_s"),  # nothing of one session's replay
-    *("budget_tokens", "budget_cost", "ask_above", "cache_ttl_s"),  # nor these
+    *("budget_tokens", "budget_cost", "cache_ttl_s"),  # nor these
     *("protect_recalls", "protect_argument_steps"),  # no text is read
     *("reflect_at", "handover_least_messages", "condense_message", "handle_digits", "panic_to"),
 })  # fmt: skip
