@@ -77,7 +77,12 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     await rig.wait_until(lambda: len(model.requests) > request_index)
     assert TITLE not in texts(model.requests[-1])  # still the old window
     assert rig.events(HandoverMade) == []
+    work = model.script
+    recorded = asyncio.Event()
+    model.script = lambda request: [recorded, *work(request)]  # no sweep of a full window overtakes it
     gate.set()
+    await rig.wait_until(lambda: rig.events(HandoverMade))
+    recorded.set()
     await rig.wait_until_idle()
     (handover, *_) = rig.events(HandoverMade)
     assert (handover.trigger, handover.threshold) == (HandoverTrigger.THRESHOLD, 0.8)
