@@ -117,7 +117,7 @@ class UsageGauge(msgspec.Struct, frozen=True):
     @property
     def exceeds_managed(self) -> bool:
         """Return True if the request takes more than the managed window, which the model has room for."""
-        return self.is_managed_in_part and self.used > self.window
+        return self.is_managed_in_part and self.fits and self.used > self.window
 
     @property
     def reserve_in_window(self) -> int:

@@ -120,7 +120,7 @@ class ContextBar(Themed, QWidget):
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
         self._window = max(1, gauge.window)
         self._threshold = threshold
-        self._is_full = not gauge.exceeds_managed or not gauge.fits
+        self._is_full = not gauge.exceeds_managed
         filling = [part for part in self._segments if part.kind not in ("free", "reserve")]
         # What the provider counts less takes no place: the others share it.
         self._used = gauge.used

@@ -407,6 +407,7 @@ def test_a_request_may_take_more_than_is_managed() -> None:
     within, beyond, beyond_all = (gauge_of(used, BALANCED, info) for used in (128_000, 128_001, 196_001))
     assert (within.exceeds_managed, beyond.exceeds_managed, beyond.free) == (False, True, 0)
     assert (beyond.fits, beyond.is_full, beyond_all.fits, beyond_all.is_full) == (True, False, False, True)
+    assert not beyond_all.exceeds_managed, "the model has no room for it either"
     full = gauge_of(300_000, BALANCED, msgspec.structs.replace(info, window=128_000))
     assert not full.exceeds_managed, "all of it is managed"
 
