@@ -235,7 +235,8 @@ class SpendApprovals:
     """
 
     def __init__(self, session: Session, budget: SessionBudget) -> None:
-        self._session, self._budget = session, budget
+        self._session = session
+        self._budget = budget
         self._requests: dict[BackgroundWork, SpendRequest] = {}
         self._agreed: dict[BackgroundWork, int] = {}  # tokens
         self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}

@@ -127,7 +127,9 @@ class ClineReader(BlockReader):
         yield from self._outputs(
             [block for block in blocks if block.get("type") in ("tool_result", "tool-result")]
         )
-        texts, pictures, pasted = [], list[Picture](), list[tuple[str, str]]()
+        texts = []
+        pictures = list[Picture]()
+        pasted = list[tuple[str, str]]()
         outputs: list[tuple[ToolCall, list[str], list[Picture]]] = []  # as texts, each with its pictures
         for block in blocks:
             kind, text = block.get("type"), as_text(block.get("text"))

@@ -137,7 +137,8 @@ class _Transcoded(io.RawIOBase):
     """A text file in another encoding, read as UTF-8."""
 
     def __init__(self, file: io.BufferedIOBase, encoding: str) -> None:
-        self._file, self._left = file, b""
+        self._file = file
+        self._left = b""
         self._decoder = codecs.getincrementaldecoder(encoding)("replace")
 
     def readable(self) -> bool:
@@ -242,7 +243,8 @@ def conversations_in(source: Source) -> Iterator[Source]:
 
 def _starts_of_lists(path: Path) -> list[int]:
     """Return where the lines begin that are a list of messages. Raises OSError."""
-    starts, position = list[int](), 0
+    starts = list[int]()
+    position = 0
     with _open_plain(path) as file, suppress(*_UNPACKING_ERRORS):
         while raw := file.readline(MAX_LINE_BYTES):
             if b'"messages"' in raw and "messages" in (decode_object(raw) or {}):

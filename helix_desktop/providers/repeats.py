@@ -29,7 +29,8 @@ class StreamedText:
     def __init__(
         self, part: AnswerPart = "other", bounds: AnswerBounds | None = None, opening: str = ""
     ) -> None:
-        self._part, self._bounds = part, bounds
+        self._part = part
+        self._bounds = bounds
         self._taken = TextBuffer()
         self._size = 0  # characters of `_taken`
         self._chunks = 0  # of which it consists

@@ -336,7 +336,8 @@ class StreamedModel:
                     raise first.error from refusal
                 failure = first.error
                 variants -= 1
-                reason, wait_s = failure.reason, retry_state.next_wait_s(failure.retry_after_s)
+                reason = failure.reason
+                wait_s = retry_state.next_wait_s(failure.retry_after_s)
                 if wait_s is None:
                     raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
                 remedies = failure.error.remedies
@@ -603,7 +604,8 @@ class _FormSearch:
     """
 
     def __init__(self, form: PlainForm, exchange: Exchange) -> None:
-        self._form, self._exchange = form, exchange
+        self._form = form
+        self._exchange = exchange
         self._usual = form.left_out
         exchange.left_out = self._usual
         testable = [part for part in form.suspects if self._changes_body(part)]

@@ -234,7 +234,8 @@ class Conversion:
 
     def _look_ahead(self, left: LeftBranches, upto: int) -> None:
         """Learn what the user went back on, as far as the next end of an import could know it."""
-        self._left_nodes, self._left_numbers = left.nodes(upto), left.numbers(upto)
+        self._left_nodes = left.nodes(upto)
+        self._left_numbers = left.numbers(upto)
 
     async def _add_all(self, items: Sequence[AnyItem]) -> None:
         self._counter.prefetch(_texts_of(items))

@@ -29,7 +29,8 @@ tr = Translator("Transcript")
 
 
 _MAX_LINES = 1_000  # that are listed of those in which something was removed
-_BEFORE, _AFTER = 60, 60  # characters of such a line around the first mark
+_BEFORE = 60  # characters of such a line before the first mark
+_AFTER = 60  # and after it
 
 
 class SharedText(msgspec.Struct, frozen=True):

@@ -32,7 +32,8 @@ class InstructionsFile(QWidget):
 
     def __init__(self, session: Session, name: str, title: str) -> None:
         super().__init__()
-        self._own, self._owner = session.app.user_instructions, ""
+        self._own = session.app.user_instructions
+        self._owner = ""
         self._title = label(title, "strong", wrap=True)
         self.excerpt = label("", "muted", wrap=True)
         self.file = label("", "faint", wrap=True)

@@ -118,11 +118,13 @@ class CleanupController(WindowPart):
     async def delete_permanently(self, digests: Sequence[str], sessions: Sequence[str]) -> None:
         """Say what goes for good, and delete it when the user confirms."""
         workspace = self._session.workspace
-        retention, history = workspace.store.retention, self._services.history_storage(workspace.id)
+        retention = workspace.store.retention
+        history = self._services.history_storage(workspace.id)
         plan = await retention.delete_permanently(digests, sessions, dry_run=True)
         versions = await history.plan_deletion(plan.sessions)
         why = " ".join((*deletion_lines(plan, versions), tr("This can't be undone.")))
-        what, delete = tr("Delete permanently?"), tr("Delete permanently")
+        what = tr("Delete permanently?")
+        delete = tr("Delete permanently")
         if not await confirm(self._window, what, why, "delete", delete):
             return
         done = await retention.delete_permanently(digests, sessions)

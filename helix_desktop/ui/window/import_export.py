@@ -67,7 +67,9 @@ _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _HERE = "here"
 _WIDTH_PX, _LIST_PX = 482, 360
 FOLDER, ZIP_SUFFIX, BACKUP = "folder", ".zip", "backup"
-_OTHERS, _EXACT, _FILES = "others", "exact", "files"
+_OTHERS = "others"
+_EXACT = "exact"
+_FILES = "files"
 _DOCUMENT = text(
     "Long outputs are cut, and keys, tokens, email addresses and your home folder are taken out. You read "
     "it, with a list of what was taken out, before it is saved."
