@@ -382,7 +382,8 @@ def _wire_window(
 def _build_pages(window_context: WindowContext) -> None:
     window, start = window_context.window, window_context.actions.start
     parent, window_state = window.session_pages, window_context.window_state
-    chat, panel = ChatPage(parent), ContextPanel(window.panel_pane)
+    chat = ChatPage(parent)
+    panel = ContextPanel(window.panel_pane)
     window.key_bindings.add_page(panel.keys)
 
     def build_outputs() -> OutputsPage:

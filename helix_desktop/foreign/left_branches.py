@@ -21,7 +21,7 @@ class _Place(NamedTuple):
     node: str
     parent: str
     is_message: bool  # of the user
-    spoken_ms: int  # when the message in it was written; -1 for another record
+    message_ms: int  # when the message in it was written; -1 for another record
 
 
 class LeftBranches:
@@ -41,10 +41,10 @@ class LeftBranches:
     def nodes(self, upto: int) -> frozenset[str]:
         """Return the nodes of messages that lead off the way to the newest of so many records."""
         places = {place.node: place for place in self._places if place.node and place.record <= upto}
-        spoken = [place for place in places.values() if place.spoken_ms >= 0]
-        if not spoken:
+        with_messages = [place for place in places.values() if place.message_ms >= 0]
+        if not with_messages:
             return frozenset()
-        newest = max(reversed(spoken), key=lambda place: place.spoken_ms)
+        newest = max(reversed(with_messages), key=lambda place: place.message_ms)
         way = dict[str, None]()
         node = newest.node
         while node in places and node not in way:
@@ -76,8 +76,8 @@ def _places(source: Source) -> list[_Place]:
     for record in source.records():
         for data, _ in decode_objects(record.raw):
             node, parent = reader.links(data)
-            is_message, spoken_ms = reader.speech(data)
-            places.append(_Place(record.number, node, parent, is_message, spoken_ms))
+            is_message, message_ms = reader.speech(data)
+            places.append(_Place(record.number, node, parent, is_message, message_ms))
     return places
 
 

@@ -119,8 +119,8 @@ def _with_legal_names(messages: Iterable[Message], tools: Collection[str]) -> It
             calls = [replace(call, name=legal_name(call.name, tools)) for call in message.calls]
             others = [call for call in calls if tools and call.name not in tools]
             as_text = {call.id for call in others}
-            kept = tuple(call for call in calls if call.id not in as_text)
-            yield replace(message, calls=kept, text=_with_calls_as_text(message.text, others))
+            offered = tuple(call for call in calls if call.id not in as_text)
+            yield replace(message, calls=offered, text=_with_calls_as_text(message.text, others))
         elif message.role == "tool" and message.call_id in as_text:
             text = f"[Result of {legal_name(message.name, tools)}]\n{message.text}"
             results.append(Message("user", text, images=message.images))

@@ -68,7 +68,7 @@ class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
     before this one that was not used. The index is named by the first `handle_digits` of its hex digits.
     While these stand in the window, the observations in `over` do not. The user's messages take at most
     `quote_tokens` (0: all are whole), the oldest may be cut. `text_version` is as of handovers. The first
-    model was sent `read` tokens by our count (0: none was asked).
+    model was sent `read` tokens by our count (0: no model was sent anything).
     """
 
     after: int

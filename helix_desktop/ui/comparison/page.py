@@ -459,7 +459,8 @@ class ComparisonReport(QWidget):
         super().__init__()
         self.title, self.sentence = SelectableText("", 13, "muted"), SelectableText("", 18, weight=600)
         self.about, self.notes = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
-        self.chart, self.facts = ComparisonChart(), FactTable()
+        self.chart = ComparisonChart()
+        self.facts = FactTable()
         self.stats = [(label("", "note"), label("", "heading"), label("", "note")) for _ in range(4)]
         figures = FlowBox([pane(column(*stat, gap=1, margins=(0, 0, 26, 0))) for stat in self.stats])
         head = column(self.title, self.sentence, self.about, gap=4)
@@ -708,7 +709,8 @@ class ComparisonPage(ThemedBackground):
     async def _save_picture(self) -> None:
         if self._key not in self._results:
             return
-        comparison, moment = self._results[self._key], self.moments.currentIndex()
+        comparison = self._results[self._key]
+        moment = self.moments.currentIndex()
         name = self._session.app.backup.session_file_name(comparison.title, ".png")
         path = await pick_save_file(self, tr("Save picture"), name, ".png")
         if path is None:

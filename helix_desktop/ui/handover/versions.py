@@ -73,7 +73,8 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
     """Return why a handover cannot be edited; None if it can: the active one, the newest checkpoint."""
     if seq == NOW:
         return EditRefusal("")  # what is said of it is what it would replace
-    titles, newest = handover_titles(transcript), transcript.window.handover
+    titles = handover_titles(transcript)
+    newest = transcript.window.handover
     if seq in transcript.checkpoints:
         newest = newest_checkpoint(transcript) or newest  # the next handover begins with it
         if newest is None:

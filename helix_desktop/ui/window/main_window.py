@@ -167,7 +167,8 @@ class WindowPages:
         build_changes: Callable[[], ChangesPage],
         build_survives: Callable[[], ComparisonPage],
     ) -> None:
-        self.chat, self.panel = chat, panel
+        self.chat = chat
+        self.panel = panel
         self.outputs, self.timeline = LazyPage(build_outputs), LazyPage(build_timeline)
         self.changes, self.survives = LazyPage(build_changes), LazyPage(build_survives)
 
@@ -227,7 +228,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.session: Session  # once it has one
         self.search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
-        self._center, self.panel_pane = PageArea(), QFrame()
+        self._center = PageArea()
+        self.panel_pane = QFrame()
         self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
         self.opening_page = OpeningPage()  # on screen until there is something to show
         self._center.addWidget(self.opening_page)

@@ -228,11 +228,13 @@ class PanelPresenter(WindowPart):
 
     def __init__(self, window: MainWindow, windows: WindowGroup, past: PastController) -> None:
         super().__init__(window, windows)
-        self._past, self._panel = past, window.pages.panel
+        self._past = past
+        self._panel = window.pages.panel
         self._outlook = NO_COMPACTION
         # What it was read for: session, newest event, policy and frame.
         self._outlook_for: tuple[str, RecordedEvent | None, ContextPolicy, PromptFrame] | None = None
-        details, stored = self._panel.details, window.layout_store
+        details = self._panel.details
+        stored = window.layout_store
         details.setChecked(stored.load(_DETAILS) == b"on")
         details.toggled.connect(lambda is_open: stored.save(_DETAILS, b"on" if is_open else b"off"))
         self._session.changing.connect(self._panel.close_page)

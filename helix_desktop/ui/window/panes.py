@@ -43,7 +43,9 @@ class Panes(QSplitter):
 
     def __init__(self, sidebar: QWidget, center: QWidget, panel: QWidget, layout_store: LayoutStore) -> None:
         super().__init__(Qt.Orientation.Horizontal)
-        self._sidebar, self._panel, self._layout_store = sidebar, panel, layout_store
+        self._sidebar = sidebar
+        self._panel = panel
+        self._layout_store = layout_store
         self._requested = {  # b"": no wish yet
             pane: layout_store.load(stored_name) for pane, stored_name in _STORED_NAMES.items()
         }

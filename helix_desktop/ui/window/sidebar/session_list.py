@@ -451,13 +451,13 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         sessions = tr.plural(len(put_away), "%n session", "%n sessions")
         working = tr("working") if is_running else ""
         if self._needle:
-            spoken = ", ".join(filter(None, (words, sessions, working)))
-            return ListHeading(group, words, spoken, is_running=is_running)
+            accessible_name = ", ".join(filter(None, (words, sessions, working)))
+            return ListHeading(group, words, accessible_name, is_running=is_running)
         is_folded = group not in self._unfolded
         fold = tr("collapsed") if is_folded else tr("expanded")
-        spoken = ", ".join(filter(None, (words, sessions, fold, working)))
+        accessible_name = ", ".join(filter(None, (words, sessions, fold, working)))
         shown = f"{words} · {format_integer(len(put_away))}"
-        return ListHeading(group, shown, spoken, is_folded, is_running)
+        return ListHeading(group, shown, accessible_name, is_folded, is_running)
 
     def sessions(self) -> list[SessionItem]:
         return [row for row in self.rows if isinstance(row, SessionItem)]
