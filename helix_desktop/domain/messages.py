@@ -124,14 +124,6 @@ class CacheHints(msgspec.Struct, frozen=True):
     keep_long: bool = False
 
 
-class RequestLayers(msgspec.Struct, frozen=True):
-    """Short hashes of what a request began with, as logs from before this was dropped have them."""
-
-    system: str = ""
-    tools: str = ""
-    notes: str = ""
-
-
 RequestState = Literal["sent", "refused"]
 """`sent`: the server has all of a request, and may bill it; `refused`: it answered with an error instead."""
 

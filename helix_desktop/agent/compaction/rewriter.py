@@ -307,7 +307,7 @@ class WindowRewriter:
         steps = sum(isinstance(item.event, AssistantSpoke) for item in items)
         averted_at = self._handover_averted_by(saved)
         made = after, upto, note, tokens, content.digest, entries, steps, saved, fold_plan.how, averted_at
-        event = FoldMade(*made, fallback, fold_plan.how == "truncate" and not fallback)
+        event = FoldMade(*made, fallback)
 
         def decide() -> list[Event]:
             return (

@@ -15,7 +15,6 @@ from helix_desktop.domain.files.content import FileVersion
 from helix_desktop.domain.image import Image
 from helix_desktop.domain.messages import (
     QueuedMessage,
-    RequestLayers,
     StopReason,
     ToolCall,
     TurnOutcome,
@@ -145,9 +144,8 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
 
     `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
     in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
-    context window then, in tokens; 0: not known. `layers` is no longer
-    recorded. `cache_lifetime_s` is how long the provider was asked to store what the request began with; 0:
-    as it usually does.
+    context window then, in tokens; 0: not known. `cache_lifetime_s` is how long the provider was asked to
+    store what the request began with; 0: as it usually does.
     `identifiers` are those in its text and in the arguments of its calls. `effort` is the level of reasoning
     that the request asked for; empty: none. `sent_after` is the last event before its request, where the
     window was rewritten while the model answered; 0: it was not.
@@ -172,7 +170,6 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
     short_tokens: int = 0
     cost: float = 0.0
     window: int = 0
-    layers: RequestLayers | None = None
     cache_lifetime_s: int = 0
     identifiers: tuple[str, ...] = ()
     effort: SentEffort = ""

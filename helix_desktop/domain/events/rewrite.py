@@ -106,8 +106,7 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
     it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index. The text of a note
     ends with a line of the identifiers that left the window. `averted_handover_at` is as of a sweep.
-    `fallback` says why no model wrote a summary of what "truncate" leaves out; empty if none was to write
-    one (`no_model_asked`).
+    `fallback` says why no model wrote a summary of what "truncate" leaves out; empty: none was asked to.
     """
 
     after: int
@@ -121,7 +120,6 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
     how: FoldKind = "fold"
     averted_handover_at: float = 0.0
     fallback: str = ""
-    no_model_asked: bool = False
 
 
 class FormChosen(EventBase, frozen=True, tag="form-chosen"):

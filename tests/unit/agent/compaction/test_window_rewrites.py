@@ -497,7 +497,7 @@ async def test_a_cut_that_no_model_was_asked_about_is_no_fallback_and_leaves_wha
     assert ("answer 0" in text, "answer 7" in text) == (False, True)
     assert rig.model.summary_requests == []
     assert cuts
-    assert {(cut.fallback, cut.no_model_asked) for cut in cuts} == {("", True)}
+    assert {cut.fallback for cut in cuts} == {""}
 
 
 async def test_a_cut_says_why_no_model_summarized_what_it_leaves_out() -> None:
