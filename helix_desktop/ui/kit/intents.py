@@ -279,11 +279,8 @@ class TrashSession(Intent, frozen=True):
     session_id: str
 class RestoreSession(Intent, frozen=True):  # none: the one that was moved to the trash last
     session_id: str = ""
-# one of the list, at a message that a search found, by its event
-class OpenListedSession(Intent, frozen=True):
+class OpenListedSession(Intent, frozen=True):  # chosen in the list
     session_id: str
-    seq: int = 0
-    mark: str = ""
 class OpenInNewWindow(Intent, frozen=True):
     session_id: str
 class ShowCommands(Intent, frozen=True): ...

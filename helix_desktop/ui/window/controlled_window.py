@@ -34,7 +34,6 @@ from helix_desktop.ui.window.panel_controller import PanelPresenter, PastControl
 from helix_desktop.ui.window.quit import QuitController
 from helix_desktop.ui.window.redaction import RedactionController
 from helix_desktop.ui.window.rewrite_controller import RewriteController
-from helix_desktop.ui.window.search_everything import search_sessions
 from helix_desktop.ui.window.session_lists import SessionLists, unused_sessions
 from helix_desktop.ui.window.session_status import SessionStatus
 from helix_desktop.ui.window.settings_controller import SettingsController
@@ -102,7 +101,6 @@ class ControlledWindow:
         stored.connect(lambda: windows.lists_changed.emit(window))
         self.trust = TrustController(window, windows)
         workspaces = self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
-        search_sessions(window.sidebar, session)
         window.switcher.follow(session, partial(unused_sessions, windows))
         windows.workspace_opened.connect(
             lambda _: session.start(window.switcher.list_again(), "list sessions")

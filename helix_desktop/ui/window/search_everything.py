@@ -1,4 +1,4 @@
-"""Searches messages for session list and switcher, and all there is for the panel of Ctrl+Shift+F."""
+"""Searches messages for the switcher, and all there is for the panel of Ctrl+Shift+F."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Iterable
 from contextlib import aclosing
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QButtonGroup, QWidget
 
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.retention import DAY_MS
-from helix_desktop.domain.text_search import ExcerptSize, word_spans
+from helix_desktop.domain.text_search import word_spans
 from helix_desktop.services.search_everything import (
     SEARCH_KINDS,
     SearchFindings,
@@ -32,21 +32,16 @@ from helix_desktop.ui.kit.boxes import Box, Frame, Icon, Row, Text
 from helix_desktop.ui.kit.intents import GoToSession, SearchEverything, handles, perform
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, line
-from helix_desktop.ui.window.sidebar.session_list import FoundMessage
 from helix_desktop.words.lines import dotted
 from helix_desktop.words.numbers import format_size, format_whole_percent
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.times import format_short_time
 from helix_desktop.words.translation import Translator, error_text
 
-if TYPE_CHECKING:
-    from helix_desktop.ui.window.sidebar.sidebar import Sidebar
-
 tr = Translator("Workspaces")
 
 _SHOW_MS = 60  # between two times that what was found is shown
 _AGAIN_MS = 1_500  # until it searches again what is being indexed
-_MAX_SESSIONS, _NARROW = 200, ExcerptSize(room=32, lead=10)  # in the session list
 
 
 class RunningSearch:
@@ -119,42 +114,6 @@ def indexing_note(findings: SearchFindings) -> str:
         return ""
     share = format_whole_percent((events - behind) / events)
     return tr("Still indexing ({share}): older messages may be missing.", share=share)
-
-
-def search_sessions(sidebar: Sidebar, session: Session) -> None:
-    """Search the messages of the workspace on screen while the session list has a filter."""
-
-    def request(query: str) -> None:
-        search.stop()
-        if query:
-            here, size = (session.workspace_id,), _MAX_SESSIONS
-            try:
-                search.start(
-                    SearchRequest(query, ("message",), here, per_session=1, limit=size, excerpt=_NARROW)
-                )
-            except InvalidInput:
-                sidebar.show_searched(query, "")
-
-    def show(findings: SearchFindings, is_over: bool) -> None:
-        query, hits = findings.request.query, [found.hits[0] for found in findings.sessions()]
-        found = {hit.session: FoundMessage(hit.seq, hit.excerpt, hit.session, search.mark) for hit in hits}
-        sidebar.show_found(query, found)
-        if is_over:
-            notes = [tr("Titles and messages of this workspace."), indexing_note(findings)]
-            if findings.has_more:
-                notes.append(
-                    tr.plural(
-                        len(found),
-                        "Only the newest %n session with these words in its messages.",
-                        "Only the newest %n sessions with these words in their messages.",
-                    )
-                )
-            if findings.errors:
-                notes[0] = tr("Titles only: the messages can't be searched.")
-            sidebar.show_searched(query, " ".join(filter(None, notes)))
-
-    search = RunningSearch(sidebar, session, show)
-    sidebar.messages_requested.connect(request)
 
 
 _WIDE_PX, _MAX_LINES, _LINE_PX = 860, 14, 34

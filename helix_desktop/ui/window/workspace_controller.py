@@ -546,14 +546,10 @@ class WorkspaceController(WindowPart):
             await self.show_session(workspace, session_id)
 
     @handles(intents.OpenListedSession)
-    async def _open_chosen(self, session_id: str, seq: int, mark: str) -> None:
+    async def _open_chosen(self, session_id: str) -> None:
         """Show a session that was chosen in the list; if that fails, keys are commands of the list again."""
         try:
-            if seq:
-                await self.go_to(self._session.workspace_id, session_id, seq, mark, "")
-                self._window.take_typed_text()
-            else:
-                await self.open_session(session_id)
+            await self.open_session(session_id)
         finally:
             sessions = self._window.sidebar.session_list
             if sessions.chosen_id == session_id:  # else what is typed is for the one that was chosen after it

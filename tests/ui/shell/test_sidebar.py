@@ -34,7 +34,6 @@ from helix_desktop.ui.kit.intents import (
 from helix_desktop.ui.window.main_window import MainWindow
 from helix_desktop.ui.window.sidebar.rail import Rail
 from helix_desktop.ui.window.sidebar.session_list import (
-    FoundMessage,
     SessionItem,
     SessionList,
     day_group,
@@ -206,33 +205,6 @@ def test_a_search_can_go_on_in_all_messages_or_be_cleared(sidebar: Sidebar) -> N
 
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert sidebar.session_list.isVisible()
-
-
-def test_sessions_are_found_by_their_messages_and_open_there(qtbot: QtBot, sidebar: Sidebar) -> None:
-    view = sidebar.session_list
-    sidebar.search.setFocus()
-    with qtbot.waitSignal(sidebar.messages_requested, check_params_cb=bool) as signal:
-        sidebar.search.setText("lexer ")
-    assert signal.args == ["lexer"]
-    assert not view.isVisible()
-    found = {"c": FoundMessage(7, "…fix the lexer"), "gone": FoundMessage(2, "the lexer")}
-    sidebar.show_found("lex", found)
-    assert not view.isVisible(), "an older search"
-    sidebar.show_found("lexer", found)
-    assert visible_texts(sidebar) == ["Earlier", "Design review"]
-    description = view.index_of("c").data(Qt.ItemDataRole.AccessibleTextRole)
-    assert "…fix the lexer" in description
-    line_px = view.visualRect(view.row_model.index(0)).height()
-    assert view.visualRect(view.index_of("c")).height() > line_px, "room for what was found"
-    with performed(sidebar) as intents:
-        QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    assert intents == [OpenListedSession("c", 7)]
-
-    sidebar.search.setText("parser")
-    sidebar.show_found("parser", {"a": FoundMessage(3, "the parser")})
-    with performed(sidebar) as intents:
-        QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
-    assert intents == [OpenListedSession("a")], "its title has the word"
 
 
 def test_the_keyboard_stays_in_a_search_without_hits(sidebar: Sidebar) -> None:
@@ -538,14 +510,16 @@ def test_what_a_row_does_not_show_stands_in_its_tooltip_and_description(qtbot: Q
     )
 
 
-def test_a_search_in_facts_shows_them(qtbot: QtBot) -> None:
+def test_the_filter_knows_titles_alone(qtbot: QtBot) -> None:
     view = SessionList()
     qtbot.addWidget(view)
     view.show_sessions([_ALL, replace(_ALL, id="b", title="Opus")], datetime(2026, 11, 20, 15, 4))
-    view.set_filter("opus", {})
-    assert {item.id: item.found_line for item in view.sessions()} == {"a": _ALL.subtitle, "b": ""}
-    view.set_filter("", {})
-    assert {item.found_line for item in view.sessions()} == {""}
+    view.set_filter("opus")
+    assert [item.id for item in view.sessions()] == ["b"], "the other one runs with that model"
+    view.set_filter("branch")
+    assert not view.sessions(), "how both began"
+    view.set_filter("")
+    assert len(view.sessions()) == 2
 
 
 HEADER = TopBarState("s1", "Streaming cache for handovers", "opus", demo=False, messages=412)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -21,7 +20,7 @@ from helix_desktop.ui.design.key_names import pressed_key
 from helix_desktop.ui.design.labels import elide_title
 from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.boxes import Box, Column, Dot, Icon, PaintState, Pen, Pill, Row, Text, paint_box
+from helix_desktop.ui.kit.boxes import Box, Dot, Icon, PaintState, Pen, Pill, Row, Text, paint_box
 from helix_desktop.ui.kit.commands import EntryMenu, PageKeys, SessionCommands
 from helix_desktop.ui.kit.intents import Intent, perform
 from helix_desktop.ui.rows.choice_list import ROW_ROLE, ChoiceList, RowDelegate
@@ -40,26 +39,15 @@ _FOLDING: tuple[ListGroup, ...] = ("archived", "trash")
 _DATED = ListPlace()
 
 
-class FoundMessage(NamedTuple):
-    """A message of a session that a search found: its event, its line with the words, and the version."""
-
-    seq: int
-    line: str
-    session_id: str = ""
-    mark: str = ""  # of the words, what is marked where it stands
-
-
 class SessionItem(msgspec.Struct, frozen=True):
     """One session in the list, of a subagent if it has a `parent`, a branch if it has a `branch_of`.
 
     `versions` are the ids of its versions with their titles, oldest first, where it has several: `id` is the
-    one that the row opens, and what the others run or ask shows here. A search that finds several of them
-    lists the others below it, each with its `version`: its number.
+    one that the row opens, and what the others run or ask shows here.
     `depth` says below how many others it is listed, `below_updated_ms` when one listed below it changed.
     `reason` says why the newest turn failed, until the next one begins, or why a call is repeated.
-    `found` is what a search found in it, where its title does not have the words, and `facts_found` says that
-    the words are in its facts: `subtitle`. `began_as` says that it is a branch or was rewound. `is_trashed`
-    says that it is in the trash, from which it can only be restored or deleted.
+    `began_as` says that it is a branch or was rewound. `is_trashed` says that it is in the trash, from which
+    it can only be restored or deleted.
     `used` is the share of the context window that its next request would fill, also above 1. None: not known.
     """
 
@@ -77,11 +65,8 @@ class SessionItem(msgspec.Struct, frozen=True):
     depth: int = 0
     below_updated_ms: int = 0
     place: ListPlace = _DATED
-    found: FoundMessage | None = None
-    facts_found: bool = False
     began_as: str = ""
     versions: tuple[tuple[str, str], ...] = ()
-    version: int = 0
     is_trashed: bool = False
 
     @property
@@ -93,11 +78,6 @@ class SessionItem(msgspec.Struct, frozen=True):
     def all_ids(self) -> tuple[str, ...]:
         """Return the ids of its versions, oldest first; its own if it has one only."""
         return tuple(session_id for session_id, _ in self.versions) or (self.id,)
-
-    @property
-    def found_line(self) -> str:
-        """Return the line in which a search found its words, unless that is the title."""
-        return self.found.line if self.found is not None else self.subtitle if self.facts_found else ""
 
     @property
     def tree_updated_ms(self) -> int:
@@ -130,22 +110,18 @@ def day_group(updated_ms: int, now: datetime) -> ListGroup:
     return "yesterday" if day == now.date() - timedelta(days=1) else "earlier"
 
 
-def nested_sessions(
-    items: Sequence[SessionItem], needle: str = "", found: Mapping[str, FoundMessage] = MappingProxyType({})
-) -> list[SessionItem]:
+def nested_sessions(items: Sequence[SessionItem], needle: str = "") -> list[SessionItem]:
     """Return the sessions to show, newest first, each followed by what is below it in the order it began.
 
     Those are its subagents' sessions and its branches. Subagents show where the user is, where one runs, and
-    where a search finds one; branches always, unless they are in another group (`ListPlace.is_below`). Pinned
-    trees come first; archived ones, then those in the trash come last. `found` has by session what a search
-    for the `needle` found in it.
+    where the title of one has the words of `needle`; branches always, unless they are in another group
+    (`ListPlace.is_below`). Pinned trees come first; archived ones, then those in the trash come last.
     """
-    listed = [row for item in items for row in _with_found(item, needle, found)] if needle else items
-    places = {item.id: item.place for item in listed}
-    above = {item.parent or item.branch_of for item in listed}
+    places = {item.id: item.place for item in items}
+    above = {item.parent or item.branch_of for item in items}
     trees: list[list[SessionItem]] = []
     below: dict[str, list[SessionItem]] = {"": []}
-    for item in listed:
+    for item in items:
         parent = item.parent or item.branch_of
         if not parent and item.id not in above:  # as are most of 10,000
             if not needle or _is_found(item, needle):
@@ -160,39 +136,8 @@ def nested_sessions(
     return [item for tree in trees for item in tree]
 
 
-def _with_found(item: SessionItem, needle: str, found: Mapping[str, FoundMessage]) -> list[SessionItem]:
-    """Return a session with what a search found in it, and its other versions in which it found something."""
-    hits = {version: found[version] for version in item.all_ids if version in found} if found else {}
-    if not hits:
-        is_found = matches_query(needle, item.title, item.subtitle)
-        return [
-            replace(item, facts_found=True) if is_found and not matches_query(needle, item.title) else item
-        ]
-    shown = item.id if item.id in hits else [*hits][-1]
-    others = [
-        replace(
-            item,
-            id=version,
-            title=tr("Version {number} of {count}", number=number, count=len(item.versions)),
-            parent=item.id,
-            versions=(),
-            version=number,
-            found=message,
-            active=False,
-            state="",
-            reason="",
-        )
-        for number, version in enumerate(item.all_ids, 1)
-        if (message := hits.get(version)) is not None and version != shown
-    ]
-    if matches_query(needle, item.title) and not others:
-        return [item]
-    return [replace(item, found=hits[shown]), *others]
-
-
 def _is_found(item: SessionItem, needle: str) -> bool:
-    titles = (title for _, title in item.versions)
-    return item.found is not None or matches_query(needle, item.title, item.subtitle, item.began_as, *titles)
+    return matches_query(needle, item.title, *(title for _, title in item.versions))
 
 
 def _trees(below: Mapping[str, Sequence[SessionItem]], needle: str) -> list[list[SessionItem]]:
@@ -245,18 +190,16 @@ class ListHeading(NamedTuple):
 
 
 def _tooltip(item: SessionItem, when: str) -> str:
-    line = item.found.line if item.found is not None else ""
     state = "" if item.state == "running" else state_words(item.state)  # the row says it
     times = dotted((when, item.subtitle))
-    parts = (item.title, item.began_as, state, line, times, _usage(item), item.reason)
+    parts = (item.title, item.began_as, state, times, _usage(item), item.reason)
     return plain_tooltip("\n".join(filter(None, parts)))
 
 
 def _accessible_text(item: SessionItem) -> str:
-    kind = "" if item.version else tr("subagent") if item.parent else item.began_as
+    kind = tr("subagent") if item.parent else item.began_as
     place = _place_word(item)
-    line = item.found.line if item.found is not None else ""
-    return ", ".join(filter(None, (kind, item.title, state_words(item.state), line, item.reason, place)))
+    return ", ".join(filter(None, (kind, item.title, state_words(item.state), item.reason, place)))
 
 
 def _place_word(item: SessionItem) -> str:
@@ -274,9 +217,9 @@ def _usage(item: SessionItem) -> str:
 
 _RENAME_KEY = "F2"
 
-_LINE_PX, _FOUND_PX = 36, 54  # heights of rows
+_LINE_PX = 36  # height of a row
 _INDENT_PX, _MAX_DEPTH = 16, 4
-_MARK_PX = 13  # an icon before the title: archived, branch, subagent, version
+_MARK_PX = 13  # an icon before the title: archived, branch, subagent
 
 
 class _TitleDelegate(RowDelegate):
@@ -309,8 +252,7 @@ def _title(item: SessionItem, when: str) -> Box:
     marks = {
         "trash-2": item.is_trashed,
         "archive": item.place.archived and not item.parent and not item.is_trashed,
-        "history": bool(item.version),
-        "bot": bool(item.parent) and not item.version,
+        "bot": bool(item.parent),
         "split": bool(item.branch_of) and not item.parent,
     }
     icons = [Icon(name, "muted", _MARK_PX) for name, is_shown in marks.items() if is_shown]
@@ -349,10 +291,10 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         self._items: Sequence[SessionItem] = ()
         self._nested: Sequence[SessionItem] = ()
         self._needle = ""
-        self._found: Mapping[str, FoundMessage] = {}
         self._unfolded: set[ListGroup] = set()
         self._now = datetime.fromtimestamp(0)
         self.setItemDelegate(_TitleDelegate(self))
+        self.setUniformItemSizes(True)  # else 10,000 rows are asked how high they are, which takes 50 ms
         self.setEditTriggers(QListView.EditTrigger.EditKeyPressed)
         self.clicked.connect(self._select)
 
@@ -362,7 +304,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def arrange(self, items: Sequence[SessionItem]) -> None:
         """Take the sessions that are shown next: for 10,000 that takes as long as to show them."""
         self._items = items
-        self._nested = nested_sessions(items, self._needle, self._found)
+        self._nested = nested_sessions(items, self._needle)
 
     def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
         """Show these sessions, grouped as seen from a local `now`; one that was just opened is current."""
@@ -387,9 +329,9 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             self.arrange(items)
             self._show()
 
-    def set_filter(self, needle: str, found: Mapping[str, FoundMessage]) -> None:
-        """Show only sessions whose title or facts have every word, and those with a message `found`."""
-        self._needle, self._found = needle, found
+    def set_filter(self, needle: str) -> None:
+        """Show only sessions whose title has every word."""
+        self._needle = needle
         self.arrange(self._items)
         self._show()
 
@@ -423,9 +365,6 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
                 rows.append(self._heading(group))
             if heading not in _FOLDING or heading in self._unfolded or self._needle:
                 rows.append(item)
-        # Else 10,000 rows would be asked how high they are, which stops the window for 50 ms.
-        is_uneven = self._needle and any(isinstance(row, SessionItem) and row.found_line for row in rows)
-        self.setUniformItemSizes(not is_uneven)
         self.set_rows(rows)
         if isinstance(current, SessionItem) and was_visible and not self.currentIndex().isValid():
             index = self.index_of(current.id)
@@ -500,14 +439,11 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         return _tooltip(row, self._when(row)) if role == roles.ToolTipRole else None
 
     def flags_of(self, row: SessionItem | ListHeading) -> Qt.ItemFlag:
-        """Sessions can be chosen and renamed, what is found in another version can be chosen.
-
-        Of the headings those of archive and trash can be, to fold them.
-        """
+        """Sessions can be chosen and renamed; headings of archive and trash can be chosen, to fold them."""
         if isinstance(row, ListHeading):
             return super().flags_of(row) if row.group in _FOLDING else Qt.ItemFlag.NoItemFlags
         flags = super().flags_of(row)
-        return flags if row.version or row.is_trashed else flags | Qt.ItemFlag.ItemIsEditable
+        return flags if row.is_trashed else flags | Qt.ItemFlag.ItemIsEditable
 
     def rename(self, row: SessionItem | ListHeading, words: str) -> None:
         """Ask for a new title; the list shows it when the session says so."""
@@ -515,7 +451,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             perform(self, intents.RenameSession(words, row.id))
 
     def height_of(self, row: SessionItem | ListHeading) -> int:
-        return _FOUND_PX if isinstance(row, SessionItem) and row.found_line else _LINE_PX
+        return _LINE_PX
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         row = self.rows[at]
@@ -526,10 +462,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             return
         line = box.adjusted(8 + _indent(row), 1, -8, -1)
         self._paint_ground(painter, line, state, row.active)
-        content = _title(row, self._when(row))
-        if row.found_line:
-            content = Column([content, Text(row.found_line, 12, "muted" if row.active else "faint")], 4)
-        paint_box(painter, line.adjusted(12, 0, -12, 0), self._theme, content)
+        paint_box(painter, line.adjusted(12, 0, -12, 0), self._theme, _title(row, self._when(row)))
 
     def _paint_ground(
         self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
@@ -572,8 +505,7 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             return menu
         menu.add("open", tr("Open", "verb"), lambda: self._select(index))
         menu.add("open_in_window", tr("Open in new window"), intents.OpenInNewWindow(item.id))
-        if not item.version:
-            menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
+        menu.add("rename", tr("Rename…"), lambda: self.edit(index), _RENAME_KEY)
         menu.add("export", tr("Export…"), intents.Export(session_id=item.id))
         if not item.parent:  # a subagent's place goes with the one that it works for
             menu.addSeparator()
@@ -638,17 +570,12 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
             self.menu_for(index).popup(self.viewport().mapToGlobal(below))
         elif isinstance(item, SessionItem):
             self._typed_text = ""
-            self._open(item)
+            self.chosen_id = item.id
+            perform(self, intents.OpenListedSession(item.id))
         elif isinstance(item, ListHeading) and item.is_folded:
             self.unfold(item.group)
         elif isinstance(item, ListHeading) and item.is_folded is not None:
             self._fold(item.group)
-
-    def _open(self, item: SessionItem) -> None:
-        """Open a session, at the message that a search found in it."""
-        found = item.found or FoundMessage(0, "")
-        self.chosen_id = found.session_id or item.id
-        perform(self, intents.OpenListedSession(self.chosen_id, found.seq, found.mark))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         index = self.indexAt(event.pos())

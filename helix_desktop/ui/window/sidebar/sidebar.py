@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
-from helix_desktop.domain.text_format import message_query
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.focus import mark_pane_stop
 from helix_desktop.ui.design.git_label import GitLabel
@@ -25,11 +24,10 @@ from helix_desktop.ui.kit.intents import SearchEverything, perform
 from helix_desktop.words.translation import Translator
 
 if TYPE_CHECKING:
-    from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionItem, SessionList
+    from helix_desktop.ui.window.sidebar.session_list import SessionItem, SessionList
 
 tr = Translator("Window")
 
-_PAUSE_MS = 120  # of typing, before messages are searched
 _LIST, _EMPTY, _NOTHING_FOUND, _CLOSED, _UNKNOWN = range(5)
 
 
@@ -63,9 +61,6 @@ class _NameButton(PushButton):
 
 
 class Sidebar(QFrame):
-    messages_requested = Signal(str)
-    """The words to find in messages of this workspace; empty: none, and a search that runs is over."""
-
     def __init__(self, commands: WindowCommands) -> None:
         """Start without a workspace, and without the session list: see `add_session_list`."""
         super().__init__()
@@ -79,24 +74,17 @@ class Sidebar(QFrame):
         self.show_git, self.announce = self._git.show_text, self._name.show_name
         folder = command_button(commands.open_folder, "folder-open", tr("Open folder"))
         self._new = command_button(commands.new_session, "plus", tr("New session"), px=18)
-        self.search = SearchField(tr("Search sessions"))
+        self.search = SearchField(tr("Filter by title"))
         self.session_list: SessionList
         self._stack = QStackedWidget()
         self._closed_reason = label("", "muted", wrap=True)
-        self._nothing = label("", "muted", wrap=True)
         head = row(self._name, None, folder, self._new, margins=(11, 13, 8, 0), gap=2)
         git = row(self._git, None, margins=(19, 8, 12, 12))  # below: nothing moves when it comes
         search = row(self.search, margins=(12, 10, 12, 4))
         self._workspace_name = ""
-        self._pause_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
-        self._pause_timer.timeout.connect(
-            lambda: self.messages_requested.emit(message_query(self.search.text()))
-        )
-        self._search_note = label("", "faint", wrap=True)
         words = tr("Search everything")
         everything = PushButton(words, "link", name="search_messages", on_click=self._search_all)
-        bar = column(self._search_note, row(everything, None), margins=(19, 8, 12, 8), gap=2)
-        self._search_bar = pane(bar)
+        self._search_bar = pane(row(everything, None, margins=(19, 8, 12, 8)))
         self._search_bar.hide()
         self.setLayout(column(head, search, self._stack, self._search_bar, git, gap=0))
         self.show_workspace("")
@@ -109,19 +97,20 @@ class Sidebar(QFrame):
         self.session_list = SessionList()
         mark_pane_stop(self.session_list)
         self.search.textChanged.connect(self._filter)
+        nothing = label(tr("No session has this in its title."), "muted", wrap=True)
         empty = label(tr("Your sessions appear here."), "muted", wrap=True)
         new = self.commands.new_session.trigger
         begin = PushButton(tr("New session"), "", "plus", name="new_session", on_click=new)
         clear = PushButton(tr("Clear search"), name="clear_search", on_click=self.search.clear)
         self._stack.addWidget(self.session_list)
-        for words, button in ((empty, begin), (self._nothing, clear), (self._closed_reason, None)):
+        for words, button in ((empty, begin), (nothing, clear), (self._closed_reason, None)):
             buttons = (row(button, None),) if button is not None else ()
             self._stack.addWidget(pane(column(words, *buttons, None, margins=(20, 18, 20, 0), gap=10)))
         self._stack.addWidget(QWidget())  # until the sessions are known
         self._stack.setCurrentIndex(_UNKNOWN)
 
     def _search_all(self) -> None:
-        """Go on with the words where all open workspaces are searched; here the search is over."""
+        """Go on with the words where messages of all workspaces are searched; here the search is over."""
         words = self.search.text().strip()
         self.search.clear()
         perform(self, SearchEverything(words))
@@ -162,31 +151,9 @@ class Sidebar(QFrame):
         else:
             super().keyPressEvent(event)
 
-    def show_found(self, query: str, found: Mapping[str, FoundMessage]) -> None:
-        """Show also sessions with these messages, by session; those of an older search are over."""
-        if query == message_query(self.search.text()):
-            self.session_list.set_filter(self.search.text(), found)
-            self._choose_page()
-
-    def show_searched(self, query: str, note: str) -> None:
-        """Say what a search for words has looked at; one that is over says nothing."""
-        if query == message_query(self.search.text()):
-            self._search_note.setText(note)
-            self._nothing.setText(tr("No session has this in its title or messages."))
-
     def _filter(self, needle: str) -> None:
-        """Filter by titles at once, and ask for messages when the user pauses."""
-        self.messages_requested.emit("")
-        self.session_list.set_filter(needle, {})
+        self.session_list.set_filter(needle)
         self._search_bar.setVisible(bool(needle.strip()))
-        if message_query(needle):
-            self._search_note.setText(tr("Searching messages…"))
-            self._nothing.setText(tr("Searching messages…"))
-            self._pause_timer.start()
-        else:
-            self._search_note.setText(tr("Type two letters to search messages too."))
-            self._nothing.setText(tr("No session has this in its title."))
-            self._pause_timer.stop()
         self._choose_page()
 
     def _choose_page(self) -> None:

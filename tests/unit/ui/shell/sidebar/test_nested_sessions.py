@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from helix_desktop.ui.window.sidebar.session_list import FoundMessage, SessionItem, nested_sessions
+from helix_desktop.ui.window.sidebar.session_list import SessionItem, nested_sessions
 
 
 def item(name: str, updated: int, branch_of: str = "", parent: str = "", active: bool = False) -> SessionItem:
@@ -38,14 +38,8 @@ def test_a_chain_of_branches_may_be_of_any_length() -> None:
     assert [row.depth for row in nested_sessions(chain)] == list(range(1_500))
 
 
-def test_a_search_lists_each_version_in_which_it_finds_something() -> None:
-    row = item("b", 5)
-    row = replace(row, versions=(("a", "Ports"), ("b", "title b"), ("c", "title b")))
-    found = {name: FoundMessage(7, f"a line of {name}", name) for name in ("a", "b")}
-    shown, other = nested_sessions([row], "line", found)
-    assert (shown.id, shown.found, shown.version) == ("b", found["b"], 0)
-    assert (other.id, other.found, other.title, other.depth) == ("a", found["a"], "Version 1 of 3", 1)
-    (only,) = nested_sessions([row], "line", {"a": found["a"]})
-    assert (only.id, only.found) == ("b", found["a"]), "its row leads to the version that has it"
-    assert drawn([row], "ports") == ["b"], "found by the title of another version"
+def test_a_session_is_found_by_the_title_of_each_of_its_versions() -> None:
+    row = replace(item("b", 5), versions=(("a", "Ports"), ("b", "title b")))
+    assert drawn([row], "ports") == ["b"]
+    assert drawn([row], "title b") == ["b"]
     assert drawn([row], "nowhere") == []
