@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+from filelock import FileLock, Timeout
 
-from helix_desktop.config.settings import ModelEntry, Provider, Settings
-from helix_desktop.config.toml_file import backup_damaged, read_document, read_fields, write_fields
+from helix_desktop.config.field_changes import apply_changes
+from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.config.toml_file import read_document, read_fields, write_fields
 from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, SettingsUnreadable
 from helix_desktop.domain.translatable_text import (
@@ -27,8 +31,22 @@ text = TextContext("Settings")
 
 _NOT_SAVED = text("The settings couldn't be saved.")
 
-if TYPE_CHECKING:
-    from tomlkit import TOMLDocument
+_LOCK_TIMEOUT_S = 5.0
+
+
+class SavedSettings(msgspec.Struct, frozen=True):
+    """What was to be written, and what the file says since, with what other processes have changed."""
+
+    written: Settings
+    stored: Settings
+
+    def current(self, settings: Settings) -> Settings:
+        """Return what the file says, with what has changed here since the settings were written."""
+        if self.written == self.stored:
+            return settings
+        fields = _fields_of(self.stored)
+        apply_changes(fields, _fields_of(self.written), _fields_of(settings))
+        return _convert_fields(fields, settings)[0]
 
 
 class SettingsFile:
@@ -36,16 +54,17 @@ class SettingsFile:
 
     def __init__(self, path: Path, required_folder: Path | None = None) -> None:
         """Nothing is written while `required_folder` is gone."""
-        self._path, self._required_folder = path, required_folder
+        self.path = path
+        self._required_folder = required_folder
         self._write_lock = threading.Lock()
+        self._state_lock = threading.Lock()
+        self._base = Settings()
+        """What the file said when it was last read: only what differs from it is written."""
         self._newest: Settings | None = None
-        self._saved: Settings | None = None
         self._is_damaged = False
         self._unreadable: SettingsUnreadable | None = None
         self._invalid: set[str] = set()
         """The keys of the file whose values do not count, and PROVIDERS.NAME of such a provider."""
-        self._valid_providers: frozenset[str] = frozenset()
-        """The names of the providers that were valid when the file was loaded."""
 
     @property
     def knows_models(self) -> bool:
@@ -61,7 +80,7 @@ class SettingsFile:
         file that can't be read. Blocks for a few milliseconds.
         """
         try:
-            fields = read_fields(self._path)
+            fields = read_fields(self.path)
         except SettingsUnreadable as unreadable:
             self._is_damaged, self._unreadable = True, unreadable
             return Settings(), unreadable
@@ -71,50 +90,69 @@ class SettingsFile:
                 "All settings have their defaults, without your providers. The first one that you change "
                 "replaces the file. To get yours back, quit Helix Desktop, correct the file or its copy, "
                 "save it as {name} and start again.",
-                name=self._path.name,
+                name=self.path.name,
             )
             return Settings(), SettingsDamaged(damaged.what, damaged.why, fix)
-        settings, errors = _convert_fields(fields)
+        settings, errors = _convert_fields(fields, Settings())
         self._invalid = set(errors)
-        self._valid_providers = frozenset(provider.name for provider in settings.providers)
+        self._base = settings
+        return settings, self._invalid_error(errors)
+
+    def find_error(self) -> SettingsDamaged | None:
+        """Return what is wrong with the file as it is now; None if nothing is. Blocks for a few ms."""
+        try:
+            fields = read_fields(self.path, back_up=False)
+        except SettingsDamaged as error:
+            return error
+        return self._invalid_error(_convert_fields(fields, Settings())[1])
+
+    def _invalid_error(self, errors: Mapping[str, str]) -> SettingsDamaged | None:
         if not errors:
-            return settings, None
-        return settings, SettingsDamaged(
-            text("Some settings in {file} are invalid: {names}.", file=self._path, names=", ".join(errors)),
+            return None
+        return SettingsDamaged(
+            text("Some settings in {file} are invalid: {names}.", file=self.path, names=", ".join(errors)),
             verbatim(f"{'; '.join(f'{key}: {error}' for key, error in errors.items())}."),
             text(
-                "They aren't used, and stay in the file until you set them in Settings. Or quit Helix "
-                "Desktop and correct the file."
+                "They aren't used, and stay in the file until you set them in Settings or correct the file."
             ),
             remedies=("provider_settings",),
         )
 
-    async def save(self, settings: Settings) -> None:
-        """Write the settings, off the calling thread. Raises HelixError.
+    async def save(self, settings: Settings) -> SavedSettings:
+        """Write what has changed of the settings, off the calling thread. Raises HelixError.
 
-        Even if saves are canceled or overtake each other, the newest settings are written last.
+        The file is read before: what another process has changed stays. Even if saves are canceled or
+        overtake each other, the newest settings are written last.
         """
-        self._newest = settings
-        await asyncio.to_thread(self._write_newest)
+        with self._state_lock:
+            self._newest = settings
+        saved = await asyncio.to_thread(self._write_newest)
+        self._rebase(saved)
+        return saved
 
     async def flush(self) -> None:
         """Write what a canceled save did not write. Raises HelixError."""
-        await asyncio.to_thread(self._write_newest)
+        if self._newest is not None:
+            await asyncio.to_thread(self._write_newest)
 
-    def _write_newest(self) -> None:
+    def _rebase(self, saved: SavedSettings) -> None:
+        with self._state_lock:
+            self._base = saved.stored
+            if self._newest is not None:
+                self._newest = saved.current(self._newest)
+
+    def _write_newest(self) -> SavedSettings:
         with self._write_lock:
-            settings = self._newest
-            if settings is None or settings == self._saved:
-                return
+            with self._state_lock:
+                base = self._base
+                settings = self._newest or base
             self._check_required_folder()
             if self._is_damaged:
                 if msgspec.structs.replace(settings, recent=()) == Settings():
-                    return  # an opened workspace is no reason to lose what a user can still correct
+                    # An opened workspace is no reason to lose what a user can still correct.
+                    return SavedSettings(settings, settings)
                 self._check_was_readable()
-                backup_damaged(self._path)  # it may have been corrected since
-                self._is_damaged = False
-            self.save_now(settings)
-            self._saved = settings
+            return SavedSettings(settings, self._write(settings, base))
 
     def _check_required_folder(self) -> None:
         """Raise HelixError if it is gone, as when its drive was disconnected.
@@ -134,47 +172,128 @@ class SettingsFile:
     def _check_was_readable(self) -> None:
         """Raise HelixError if the file is there and could not be read: its settings are not in this run."""
         error = self._unreadable
-        if error is not None and os.path.lexists(self._path):
+        if error is not None and os.path.lexists(self.path):
             why = join_sentences(error.what, error.why, text("Your changes last until you quit."))
             raise HelixError(_NOT_SAVED, why, error.fix)
 
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
+        with self._state_lock:
+            self._newest = settings
+        self._rebase(SavedSettings(settings, self._write(settings, self._base)))
+
+    def _write(self, settings: Settings, base: Settings) -> Settings:
+        """Write what differs from `base`; return what the file says then. Raises HelixError."""
+        if settings == base and not self._is_damaged:
+            fields = self._read()
+            return _convert_fields(fields, settings)[0] if fields else settings
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            write_fields(self._path, self._merge_document(read_document(self._path), settings))
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with FileLock(self.path.with_suffix(".lock"), timeout=_LOCK_TIMEOUT_S):
+                return self._merge(settings, base)
+        except Timeout as error:
+            raise HelixError(
+                _NOT_SAVED,
+                text("Another process has locked {file}.", file=self.path.with_suffix(".lock")),
+                text("Try again. If this keeps happening, quit the other Helix Desktop."),
+            ) from error
         except OSError as error:
             raise HelixError(
                 _NOT_SAVED,
                 system_reason(error),
-                text("Check that {folder} is writable and has free space.", folder=self._path.parent),
+                text("Check that {folder} is writable and has free space.", folder=self.path.parent),
             ) from error
 
-    def _merge_document(self, existing: TOMLDocument, settings: Settings) -> TOMLDocument:
-        """Update a file's content; comments, unknown keys and invalid values that nobody replaced stay."""
-        defaults, before = msgspec.to_builtins(Settings()), existing.unwrap()
-        for key, value in msgspec.to_builtins(settings, enc_hook=plain_text).items():
-            if key in self._invalid:
-                if value == defaults[key]:
-                    continue
-                self._invalid.discard(key)
-            old = before.get(key)
-            existing[key] = (
-                self._merge_providers(old, value) if key == "providers" and isinstance(old, list) else value
-            )
-        return existing
+    def _merge(self, settings: Settings, base: Settings) -> Settings:
+        before = self._read()
+        if not before:
+            base = Settings()  # the file is gone: all that is set is written
+        fields = copy.deepcopy(before)
+        self._apply(fields, before, base, settings)
+        if fields != before:
+            document = read_document(self.path)
+            self._apply(document, before, base, settings)
+            # A document keeps the comments of the user.
+            is_exact = tomllib.loads(document.as_string()) == fields
+            write_fields(self.path, document if is_exact else fields)
+        self._is_damaged = False
+        stored, errors = _convert_fields(fields, settings)
+        self._invalid = set(errors)
+        return stored
 
-    def _merge_providers(self, old: list[Any], new: list[dict[str, Any]]) -> list[Any]:
-        """Return the new providers, then those of the file that do not count and nobody has set since."""
-        read = list(_read_providers(old))
-        valid = [entry for entry, provider in read if isinstance(provider, Provider)]
-        others = [entry for entry, provider in read if not isinstance(provider, Provider)]
-        set_since = {entry["name"] for entry in new} - self._valid_providers
-        merged = _merge_unknown_keys([*others, *valid], new, Provider)
-        return [*merged, *(entry for entry in others if _entry_name(entry) not in set_since)]
+    @staticmethod
+    def _apply(
+        target: MutableMapping[str, Any], before: Mapping[str, Any], base: Settings, settings: Settings
+    ) -> None:
+        """Make the user's changes since `base` in what the file says, which is `before`."""
+        tables: Any = before.get("providers")
+        if base.providers != settings.providers and _are_tables(tables):
+            _put_invalid_last(target, tables, settings, base)
+        apply_changes(target, _fields_of(base), _fields_of(settings))
+
+    def _read(self) -> dict[str, Any]:
+        """Return what the file says now. Raises HelixError if it was damaged since the start."""
+        try:
+            return read_fields(self.path, back_up=self._is_damaged)
+        except SettingsDamaged as error:
+            if self._is_damaged and not isinstance(error, SettingsUnreadable):
+                return {}  # the user knows, and there is a copy
+            why = join_sentences(error.what, error.why, text("Your changes last until you quit."))
+            raise HelixError(_NOT_SAVED, why, error.fix) from error
 
 
-def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
+def _fields_of(settings: Settings) -> dict[str, Any]:
+    fields: dict[str, Any] = _with_lists(msgspec.to_builtins(settings, enc_hook=plain_text))
+    return fields
+
+
+def _with_lists(value: Any) -> Any:
+    """Return a value with lists in place of tuples, as it is read from a file."""
+    if isinstance(value, dict):
+        return {name: _with_lists(inner) for name, inner in value.items()}
+    if isinstance(value, tuple | list):
+        return [_with_lists(inner) for inner in value]
+    return value
+
+
+def _are_tables(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(table, dict) for table in value)
+
+
+def _put_invalid_last(
+    fields: MutableMapping[str, Any], tables: Sequence[Any], settings: Settings, base: Settings
+) -> None:
+    """Put the tables of providers that don't count behind the others, before providers are changed.
+
+    `tables` are those of the file. One that doesn't count, and that the user has set since, is emptied.
+    """
+    current = fields["providers"]
+    set_names = {provider.name for provider in settings.providers if base.provider(provider.name) is None}
+    valid: list[Any] = []
+    invalid: list[Any] = []
+    for table, (_, provider) in zip(list(current), _read_providers(tables), strict=True):
+        if isinstance(provider, Provider):
+            valid.append(table)
+        else:
+            invalid.append(table)
+    valid_names = {table["name"] for table in valid}
+    for table in invalid:
+        name = _entry_name(table)
+        if name in set_names and name not in valid_names:
+            _empty(table)
+    current.clear()
+    current.extend([*valid, *invalid])
+
+
+def _empty(table: Any) -> None:
+    """Take all that this version knows from the table of a provider, but for its name."""
+    for name in [name for name in table if name in Provider.__struct_encode_fields__]:
+        if name != "name":
+            del table[name]
+
+
+def _convert_fields(fields: Mapping[str, Any], others: Settings) -> tuple[Settings, dict[str, str]]:
+    """Return the settings of these fields, and why some don't count: these are as in `others`."""
     values: dict[str, Any] = {}
     errors: dict[str, str] = {}
     for field in msgspec.structs.fields(Settings):
@@ -182,21 +301,31 @@ def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]
             continue
         value = fields[field.name]
         if field.name == "providers" and isinstance(value, list):
-            values[field.name] = tuple(_convert_providers(value, errors))
+            values[field.name] = tuple(_convert_providers(value, errors, others))
             continue
         try:
             values[field.name] = msgspec.convert(value, field.type)
         except msgspec.ValidationError as error:
             errors[field.name] = decoding_fault(error).rstrip(".")
+            values[field.name] = getattr(others, field.name)
     return Settings(**values), errors
 
 
-def _convert_providers(entries: Sequence[Any], errors: dict[str, str]) -> Iterator[Provider]:
-    for entry, provider in _read_providers(entries):
+def _convert_providers(
+    entries: Sequence[Any], errors: dict[str, str], others: Settings
+) -> Iterator[Provider]:
+    read = list(_read_providers(entries))
+    names = {provider.name for _, provider in read if isinstance(provider, Provider)}
+    for entry, provider in read:
         if isinstance(provider, Provider):
             yield provider
-        else:
-            errors[f"providers.{_entry_name(entry)}"] = provider
+            continue
+        name = _entry_name(entry)
+        errors[f"providers.{name}"] = provider
+        previous = others.provider(name)
+        if previous is not None and name not in names:
+            names.add(name)
+            yield previous
 
 
 def _read_providers(entries: Sequence[Any]) -> Iterator[tuple[Any, Provider | str]]:
@@ -214,22 +343,3 @@ def _read_providers(entries: Sequence[Any]) -> Iterator[tuple[Any, Provider | st
 
 def _entry_name(entry: Any) -> str:
     return str(entry.get("name", "")) if isinstance(entry, dict) else ""
-
-
-def _merge_unknown_keys(
-    old: Any, new: list[dict[str, Any]], struct_type: type[msgspec.Struct]
-) -> list[dict[str, Any]]:
-    """Add to each new entry those keys of the old entry of its name that the struct does not have."""
-    tables = [dict(entry) for entry in old if isinstance(entry, dict)] if isinstance(old, list) else []
-    by_name = {str(entry.get("name")): entry for entry in tables}
-    merged: list[dict[str, Any]] = []
-    for entry in new:
-        previous = by_name.get(entry["name"], {})
-        own_keys = struct_type.__struct_encode_fields__
-        foreign = {key: value for key, value in previous.items() if key not in own_keys}
-        models = previous.get("models")
-        nested = (
-            {"models": _merge_unknown_keys(models, entry["models"], ModelEntry)} if "models" in entry else {}
-        )
-        merged.append({**foreign, **entry, **nested})
-    return merged

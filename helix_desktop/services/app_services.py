@@ -181,11 +181,34 @@ class AppServices:
         If other models are set now, the open workspaces use them from the next step on.
         """
         self.use_settings(settings)
-        before, self._models_in_use = self._models_in_use, settings
-        if any(getattr(before, field) != getattr(settings, field) for field in _MODEL_SETTINGS):
+        await self._apply_changed_models()
+        await self._exchange_settings()
+        await self._apply_changed_models()
+
+    async def read_settings(self) -> SettingsDamaged | None:
+        """Take over what was changed in the file; return what is wrong there, which does not count."""
+        error = await asyncio.to_thread(self._settings_file.find_error)
+        try:
+            await self._exchange_settings()
+        except SettingsDamaged as unread:
+            return unread
+        except HelixError as unsaved:
+            log.warning("settings could not be read again: %s", unsaved)
+        await self._apply_changed_models()
+        return error
+
+    async def _exchange_settings(self) -> None:
+        """Write what has changed here, and take over what has changed in the file. Raises HelixError."""
+        saved = await self._settings_file.save(self.settings)
+        current = saved.current(self.settings)
+        if current != self.settings:
+            self.use_settings(current)
+
+    async def _apply_changed_models(self) -> None:
+        before, self._models_in_use = self._models_in_use, self.settings
+        if any(getattr(before, field) != getattr(self.settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self.open_workspaces):
                 await self._apply_models(workspace_id)
-        await self._settings_file.save(settings)
 
     def use_settings(self, settings: Settings) -> None:
         """Use changed settings from now on; models and the disk follow with `save_settings`."""
@@ -214,7 +237,7 @@ class AppServices:
         self.use_settings(self.settings.with_provider(provider.with_entry(entry)))
         self._models_in_use = self.settings
         try:
-            await self._settings_file.save(self.settings)
+            await self._exchange_settings()
         except HelixError as error:
             log.warning("what was learned of a model holds for this run only: %s", error)
 
