@@ -126,6 +126,7 @@ class ScriptedTools:
             confined=bool(arguments.get("confined")),
             suggested_rules=offers,
             is_reading=bool(arguments.get("is_reading")),
+            claims_read_only=bool(arguments.get("claims_read_only")),
             asked_parts=tuple(arguments.get("asked_parts", ())),
             lasting_refusal=arguments.get("lasting_refusal", ""),
         )

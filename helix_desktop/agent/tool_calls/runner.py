@@ -256,11 +256,19 @@ class _CallProgress:
     """What later calls of a step wait for.
 
     `is_asked` is set once the call's approval request or question is shown or none is needed, `is_settled`
-    once the call ran or was denied, or if it needs no approval.
+    once the call ran or was denied, or if it needs no approval or only reads. `has_read` is set once the call
+    looks at nothing any more: at once, unless it only reads.
     """
 
     def __init__(self) -> None:
-        self.is_asked, self.is_settled = asyncio.Event(), asyncio.Event()
+        self.is_asked = asyncio.Event()
+        self.is_settled = asyncio.Event()
+        self.has_read = asyncio.Event()
+
+    def end(self) -> None:
+        self.is_asked.set()
+        self.is_settled.set()
+        self.has_read.set()
 
 
 class _Step(msgspec.Struct):
@@ -272,7 +280,10 @@ class _Step(msgspec.Struct):
 
 
 class ToolRunner:
-    """Answers every call of a step: approved calls run in the order of the calls, the others in parallel.
+    """Answers every call of a step: those that may change something run in the order of the calls.
+
+    A call that only reads waits for earlier changes, and a change for earlier calls that only read: a search
+    must not find what a later edit writes. Calls that read, subagents and the like run in parallel.
 
     All approval requests and questions are shown together, in the order of the calls, so that the user sees
     everything that waits. An approved call, and one that looks at files, still waits for an earlier one
@@ -346,18 +357,36 @@ class ToolRunner:
     ) -> None:
         """Approve, run and record one call; `earlier` is the progress of the calls before it."""
         if call.id in step.cut_calls:
-            own.is_asked.set()
-            own.is_settled.set()
+            own.end()
             await self._record(call, _failed(ToolError(CUT_ARGUMENTS)), self._session.clock(), step)
             return
+
         ask = await self._user_ask(call)
         if isinstance(ask, ApprovalRequest):
             ask = await self._refusal(ask) or ask
-        if not isinstance(ask, ApprovalRequest):
+        only_reads = _only_reads(call, ask)
+        if only_reads or not isinstance(ask, ApprovalRequest):
             own.is_settled.set()
+        if not only_reads:
+            own.has_read.set()
         if ask is None or isinstance(ask, ToolResult):
             own.is_asked.set()
-        if ask is None and earlier and tool_kind(call.name) in LOOKUPS:
+
+        try:
+            await self._answer(call, ask, step, earlier, own)
+        finally:
+            own.end()
+
+    async def _answer(
+        self,
+        call: ToolCall,
+        ask: UserAsk | ToolResult | None,
+        step: _Step,
+        earlier: Sequence[_CallProgress],
+        own: _CallProgress,
+    ) -> None:
+        """Run and record a call; before that, show what the user is asked, and wait for the reply."""
+        if ask is None and earlier and _only_reads(call, ask):
             await _settled(earlier)
             ask = await self._user_ask(call)  # where a link leads, they may have changed
         if isinstance(ask, ToolResult):
@@ -374,10 +403,11 @@ class ToolRunner:
         ask, outcome = await self._ask_approval(call, ask, earlier, own.is_asked)
         if outcome.decision == "deny":
             await self._deny(call, outcome.model_text, step)
-        else:
-            await _settled(earlier)
-            await self._run(call, ask, outcome, step)
-        own.is_settled.set()
+            return
+        await _settled(earlier)
+        if not _only_reads(call, ask):
+            await _have_read(earlier)
+        await self._run(call, ask, outcome, step)
 
     async def _user_ask(self, call: ToolCall) -> UserAsk | ToolResult | None:
         """Return what the user is asked before a call, None if nothing; the result if it is refused."""
@@ -634,10 +664,26 @@ def _as_allowed(call: ToolCall, request: ApprovalRequest | None, ask: AskUser) -
     )
 
 
+def _only_reads(call: ToolCall, ask: UserAsk | ToolResult | None) -> bool:
+    """Return True for a look at files that nobody has to allow, and for an MCP call that is said to read.
+
+    A reading command isn't one of these: once earlier calls have run, it may be another.
+    """
+    if isinstance(ask, ApprovalRequest):
+        return ask.kind == "mcp" and ask.claims_read_only
+    return ask is None and tool_kind(call.name) in LOOKUPS
+
+
 async def _settled(calls: Sequence[_CallProgress]) -> None:
-    """Return once these calls ran, were denied or need no approval."""
+    """Return once these calls ran, were denied, need no approval or only read."""
     for call in calls:
         await call.is_settled.wait()
+
+
+async def _have_read(calls: Sequence[_CallProgress]) -> None:
+    """Return once those of these calls that only read have ended."""
+    for call in calls:
+        await call.has_read.wait()
 
 
 def _failed(error: HelixError) -> ToolResult:
