@@ -42,7 +42,7 @@ from helix_desktop.domain.image import Image, identify_image
 from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store import Content
 from helix_desktop.domain.text_format import first_line
-from helix_desktop.domain.tools import SHOW_OUTPUT, ToolResult
+from helix_desktop.domain.tools import ToolResult
 
 _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the UI never blocks
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
@@ -176,7 +176,7 @@ class Intake:
     async def _call_identifiers(self, response: ModelResponse) -> tuple[str, ...]:
         text = "\n".join([*(argument_text(call.arguments) for call in response.calls), response.text])
         names = await _off_loop(len(text) > _NAMES_THREAD_THRESHOLD, _bounded_identifiers, text)
-        names_contents = any(call.name in (*CACHE_TOOLS, SHOW_OUTPUT) for call in response.calls)
+        names_contents = any(call.name in CACHE_TOOLS for call in response.calls)
         return _without_handles(names) if names_contents else names
 
     async def _argument_contents(
@@ -235,7 +235,6 @@ class Intake:
             images=(*([result.image] if result.image else []), *extra_images),
             outcome="stopped" if result.stopped else "ran",
             files=result.files,
-            excerpt=result.excerpt,
             reply=result.reply,
             auto_run=result.auto_run,
             about=result.about or about,

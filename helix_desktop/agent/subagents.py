@@ -41,7 +41,6 @@ from helix_desktop.domain.question import Question
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.tool_arguments import Arguments, parse, schema
 from helix_desktop.domain.tools import (
-    SHOW_OUTPUT,
     STOPPED,
     TURN_ENDED,
     ApprovalRequest,
@@ -423,10 +422,6 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
 
 DELEGATE = "delegate"
 """The name of the tool that starts subagents; subagents do not have it."""
-_REFUSALS = {
-    DELEGATE: ("A subagent cannot start subagents.", "Do this part yourself."),
-    SHOW_OUTPUT: ("Nobody reads a subagent's chat.", "Name the hash in your answer."),
-}
 
 
 class DelegateArguments(Arguments, frozen=True):
@@ -466,14 +461,14 @@ class DelegatingTools:
 
 
 class SubagentTools:
-    """A workspace's tools without those that only an agent with a user before it has."""
+    """A workspace's tools without the one that starts subagents."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(spec for spec in self._tools.specs if spec.name not in _REFUSALS)
+        return tuple(spec for spec in self._tools.specs if spec.name != DELEGATE)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | Question | None:
         _refuse(call)
@@ -485,6 +480,5 @@ class SubagentTools:
 
 
 def _refuse(call: ToolCall) -> None:
-    if call.name in _REFUSALS:
-        what, fix = _REFUSALS[call.name]
-        raise ToolError(what, fix=fix)
+    if call.name == DELEGATE:
+        raise ToolError("A subagent cannot start subagents.", fix="Do this part yourself.")

@@ -383,12 +383,6 @@ def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
 
 
 def _answer_text(output: ToolAnswered) -> str:
-    if output.excerpt is not None:
-        return tr(
-            "shown: {output}, {digest}",
-            output=escape_hidden_name(output.target),
-            digest=output.excerpt.digest[:12],
-        )
     name, size = f"{display_name(output.name)} {output.target}".rstrip(), format_size(output.size)
     call = escape_hidden_name(name)
     if not output.digest:

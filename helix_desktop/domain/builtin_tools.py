@@ -136,7 +136,6 @@ BUILTIN_TOOLS: Mapping[str, BuiltinTool] = {
         counted=lambda lines: text.plural(lines, "%n matching line", "%n matching lines"),
         grouped=True,
     ),
-    "show_output": BuiltinTool("read", text("Show"), text("Showing"), text("Showed"), "eye"),
     "todo": BuiltinTool("other", *(text("To-do list"),) * 3, "list"),
     "write_file": BuiltinTool(
         "write",

@@ -32,7 +32,6 @@ PathProtection = Literal["secret", "ignored", "outside"]
 """Why no rule for a command's first words covers a path: keys, an ignore file, not in the workspace."""
 ANY = "*"
 
-SHOW_OUTPUT = "show_output"
 """The name of the tool that puts stored content before the user."""
 
 OutputCallback = Callable[[str], None]
@@ -77,11 +76,13 @@ class SubagentUsage(msgspec.Struct, frozen=True):
 
 
 class Excerpt(msgspec.Struct, frozen=True):
-    """Stored content that the user sees in the chat: its lines from 1, both ends included, and their bytes.
+    """Lines of stored content, from 1, both ends included, and their bytes, that an agent showed to the user.
+
+    The tool for that, `show_output`, is gone; logs still have what it showed.
 
     `total_lines` counts those of the whole content. `tool` and `target` say where it came from, `caption` is
-    the agent's word on it. An `image` has no lines. The numbers that a user reads are greater by
-    `lines_before`: those of a file above a part of it; -1 where a header stands above what a command printed.
+    the agent's word on it. An `image` has no lines. The numbers of its file are greater by
+    `lines_before`: the lines above a part of it; -1 where a header stands above what a command printed.
     """
 
     digest: str
@@ -94,10 +95,6 @@ class Excerpt(msgspec.Struct, frozen=True):
     caption: str = ""
     image: Image | None = None
     lines_before: int = 0
-
-    @property
-    def lines(self) -> int:
-        return max(0, self.end_line - self.start_line + 1)
 
 
 AutoRunOutcome = Literal["named", "kept", "removed", "failed"]
@@ -128,11 +125,10 @@ class ToolResult(msgspec.Struct, frozen=True):
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
     that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
     accompany a text. `stopped`: the user ended the call, and this is what there was. `files` are those that
-    the call read or wrote, as they were then. `excerpt` is what the user sees in place of
-    the output. `reply` is the user's, where the call asked a question. `auto_run` is what the call changed
-    that other programs run by themselves. `about` says in a few words what the
-    form for the window holds, where the tool knows that better than its text says it. `keep_whole`: the call
-    asked for all of a large output.
+    the call read or wrote, as they were then. `reply` is the user's, where the call asked a question.
+    `auto_run` is what the call changed that other programs run by themselves. `about` says in a few words
+    what the form for the window holds, where the tool knows that better than its text says it. `keep_whole`:
+    the call asked for all of a large output.
     """
 
     content: bytes
@@ -147,7 +143,6 @@ class ToolResult(msgspec.Struct, frozen=True):
     delegated: SubagentUsage | None = None
     stopped: bool = False
     files: tuple[FileVersion, ...] = ()
-    excerpt: Excerpt | None = None
     reply: QuestionReply | None = None
     about: str = ""
     auto_run: tuple[AutoRunChange, ...] = ()

@@ -20,7 +20,7 @@ from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, 
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.system.folders import BY_DESCRIPTOR
 from helix_desktop.tools.cache.origins import CallingSession
-from helix_desktop.tools.cache.recall import RecallCachedContent, ShowOutput
+from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.search_tools import ListCachedContent, SearchCachedContent
 from helix_desktop.tools.fetch_url import Fetcher, FetchUrl, Resolve
 from helix_desktop.tools.files.edit import EditFile, MultiEdit, WriteFile
@@ -217,7 +217,7 @@ def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup
         fetcher, resolve = setup.web
         tools.append(FetchUrl(fetcher, resolve, grants))
     cache_tools = _create_cache_tools(contents, setup.count_tokens, ripgrep)
-    return ToolRegistry([*tools, *cache_tools, ShowOutput(contents)], setup.descriptions)
+    return ToolRegistry([*tools, *cache_tools], setup.descriptions)
 
 
 def create_session_tools(
@@ -226,7 +226,7 @@ def create_session_tools(
     """Return those tools of a workspace that know the session whose agent calls them."""
     ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
     cache_tools = _create_cache_tools(contents, count_tokens, ripgrep, session)
-    return ToolRegistry([Todo(session), *cache_tools, ShowOutput(contents, session)], descriptions)
+    return ToolRegistry([Todo(session), *cache_tools], descriptions)
 
 
 def create_cache_tools(

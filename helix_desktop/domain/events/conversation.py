@@ -228,7 +228,7 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     `about` says in a few words what the output holds, for its marker; the marker names
     its digest by the first `handle_digits` of its hex digits.
     `identifiers` are the names of paths, symbols, errors and the like in it; `files` are those that the call
-    read or wrote, as they were then. `excerpt` is what the user sees in place of the output, `reply` the
+    read or wrote, as they were then. `excerpt` is what the agent once showed to the user, `reply` the
     user's reply where the call asked a question, `auto_run` what it changed that other programs run by
     themselves.
     """

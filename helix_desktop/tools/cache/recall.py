@@ -1,4 +1,4 @@
-"""recall_cached_content: returns what a marker or an index stands for; show_output puts it before the user.
+"""recall_cached_content: returns what a marker or an index stands for.
 
 The text of a matching line comes from the content itself, never from ripgrep's output: nothing in a line can
 pass for a line number.
@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
+from collections.abc import Callable, Sequence
 
 import msgspec
 from msgspec import structs
@@ -18,33 +17,21 @@ from msgspec.structs import replace
 
 from helix_desktop.context.intake.descriptions import CAP as ABOUT_CAP
 from helix_desktop.context.intake.descriptions import describe_output
-from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.digest import SHORT_DIGITS, digest_of
 from helix_desktop.domain.errors import InvalidInput, ToolError
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.files.file_use import (
-    ALL_LINES,
-    TO_THE_END,
-    Lines,
-    decode_arguments,
-    file_use,
     tool_kind,
 )
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
 from helix_desktop.domain.store import ContentReader
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.text_search import MatchingLines
-from helix_desktop.domain.tool_arguments import Arguments, Line
 from helix_desktop.domain.tools import (
-    SHOW_OUTPUT,
     CountTokens,
-    Excerpt,
     OutputCallback,
     ToolResult,
     ignore_output,
 )
 from helix_desktop.domain.translatable_text import TextContext, verbatim
-from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.cache.index_recall import IndexRecall, RecallArguments, RecalledText, RecallLimits
 from helix_desktop.tools.cache.lines import (
     LineMatch,
@@ -54,7 +41,6 @@ from helix_desktop.tools.cache.lines import (
     file_lines,
     match_lines,
     number_lines,
-    part_of_file,
     plain_pattern,
     release_lines,
     with_line_numbers,
@@ -72,191 +58,6 @@ from helix_desktop.tools.process import Ripgrep
 from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _text = TextContext("Tools")
-
-_MAX_CAPTION = 200  # characters
-_CHANGES = ("write", "edit")  # kinds of tools whose outputs say what they did to a file
-_Found = tuple[ToolAnswered, Lines]
-"""An output, and which lines of its file it holds: all where it is not known to be a part of it."""
-
-
-class ShowArguments(Arguments, frozen=True):
-    """The arguments of show_output; lines count from 1."""
-
-    hash: str
-    start_line: Line | None = None
-    end_line: Line | None = None
-    caption: str = ""
-
-
-class ShowOutput(UnguardedTool[ShowArguments]):
-    """Names content that the chat puts before the user; the model gets one line that says so."""
-
-    name = SHOW_OUTPUT
-    arguments_type = ShowArguments
-
-    def __init__(self, contents: ContentReader, session: CallingSession | None = None) -> None:
-        """Without the session that calls, only hashes are known."""
-        self._contents, self._session = contents, session
-
-    async def run(
-        self, call_id: str, args: ShowArguments, on_output: OutputCallback = ignore_output
-    ) -> ToolResult:
-        """Return a line on what the user sees. Raises ToolError for an unknown hash, and lines not there."""
-        caption = ellipsize(" ".join(args.caption.split()), _MAX_CAPTION)
-        with store_errors_as_tool_errors():
-            found = await self._find(call_id, args)
-            if isinstance(found, ToolAnswered):
-                return await asyncio.to_thread(self._show_written, found, args, caption)
-            data, entry = await self._contents.get(found), await self._contents.entry(found)
-        excerpt = Excerpt(found, 0, 0, len(data), 0, entry.tool, entry.target, caption)
-        image = identify_image(data, found, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
-        if image is not None:
-            excerpt, part = msgspec.structs.replace(excerpt, image=image), image.summary
-        else:
-            excerpt, part = await asyncio.to_thread(_select_lines, data, excerpt, args)
-        target = f"{content_name(entry)}, {part}"
-        return ToolResult(f"Shown to the user: {target}\n".encode(), target=target, excerpt=excerpt)
-
-    async def _find(self, call_id: str, args: ShowArguments) -> str | ToolAnswered:
-        """Return the digest of what a hash, an entry number or a target names; of a write its answer."""
-        try:
-            handle = parse_handle(args.hash)
-        except ToolError as error:
-            self._check_is_done(call_id, args.hash.strip())
-            if output := self._newest_output(args):
-                return output if tool_kind(output.name) in _CHANGES else output.digest
-            raise ToolError(
-                f"No output of this session is of {args.hash[:80]!r}.",
-                "Content is shown once it is stored: by its hash, or the path or command of your call.",
-                "Call the tool that gives it first.",
-            ) from error
-        if isinstance(handle, EntryRange):
-            item = self._session.transcript.messages.item(handle.first) if self._session is not None else None
-            if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
-                raise ToolError(
-                    f"{handle.text} is no output of this session.", fix="Show one output by its hash."
-                )
-            return item.event.digest
-        return await HandleResolver(self._contents, Origins(self._contents, self._session)).resolve(handle)
-
-    def _check_is_done(self, call_id: str, target: str) -> None:
-        """Raise ToolError if an earlier call of the same step on a file runs still."""
-        open_calls = self._session.transcript.open_calls if self._session is not None else {}
-        for call in takewhile(lambda call: call.id != call_id, open_calls.values()):
-            if (use := file_use(call)) is not None and target in use.paths:
-                what = f"{call.name} {target[:80]} of the same step is not done yet."
-                raise ToolError(what, fix="Show it in your next step.")
-
-    def _newest_output(self, args: ShowArguments) -> ToolAnswered | None:
-        """Return the newest output of a call on `src/app.py`, or of `read_file src/app.py`, if any.
-
-        Of a file it holds all requested lines. Raises ToolError if none does, or the file changed since.
-        """
-        target, found, current = args.hash.strip(), list[_Found](), list[_Found]()
-        for output, lines in self._outputs(target):
-            is_changed = any(tool_kind(newer.name) in _CHANGES for newer, _ in found)
-            found.append((output, lines))
-            current += [(output, lines)] if self._is_current(output, is_changed) else []
-        ends = [number for number in (args.start_line, args.end_line) if number]
-        holding = [pair for pair in current if all(pair[1].first <= end <= pair[1].last for end in ends)]
-        if found and not holding:
-            raise _not_held(target[:80], found, is_changed=not current)
-        requested = Lines(args.start_line or 1, args.end_line or TO_THE_END)
-        newest = max(holding, key=lambda pair: pair[1].covers(requested), default=None)
-        return newest[0] if newest is not None else None
-
-    def _outputs(self, target: str) -> Iterator[_Found]:
-        """Yield the outputs of calls on a target, newest first; not of those on files that failed."""
-        outputs = (item.event for item in reversed(self._items) if isinstance(item.event, ToolAnswered))
-        for output in outputs if target else ():
-            kind = tool_kind(output.name)
-            if output.excerpt is not None or (kind in (*_CHANGES, "read") and not output.ok):
-                continue
-            part = part_of_file(output.name, output.target, output.first_line)
-            path, lines = part or (output.target, ALL_LINES)
-            targets = output.target.split(", ") if kind in _CHANGES else [output.target, path]
-            if target in (*targets, *(f"{output.name} {name}" for name in targets)):
-                yield output, lines
-
-    def _is_current(self, output: ToolAnswered, is_changed: bool) -> bool:
-        """Return True if the file holds still what a call read or wrote; False for an edit.
-
-        `is_changed`: a later call wrote or edited it.
-        """
-        is_write, is_read = tool_kind(output.name) in _CHANGES, tool_kind(output.name) == "read"
-        if self._session is None or not (is_write or is_read or output.recalled):
-            return True
-        staleness = self._session.transcript.staleness
-        known = [(file, staleness.file_versions.get(file.path)) for file in output.files]
-        if any(version is not None and version.fingerprint != file.fingerprint for file, version in known):
-            return False
-        if not is_write:
-            return (output.recalled or output.digest) not in staleness.stale_digests
-        is_known = all(version is not None for _, version in known)
-        return is_known and not is_changed and self._written(output) is not None
-
-    def _written(self, output: ToolAnswered) -> str | None:
-        """Return what a call wrote; None for an edit."""
-        messages = (item.event for item in reversed(self._items) if isinstance(item.event, AssistantSpoke))
-        calls = (call for message in messages for call in message.calls if call.id == output.call_id)
-        call = next(calls, None)
-        values = decode_arguments(call.arguments) if call is not None and call.name == output.name else None
-        content = values.get("content") if isinstance(values, dict) else None
-        return content if isinstance(content, str) else None
-
-    @property
-    def _items(self) -> Sequence[LogItem]:
-        return self._session.transcript.messages.items if self._session is not None else ()
-
-    def _show_written(self, output: ToolAnswered, args: ShowArguments, caption: str) -> ToolResult:
-        """Show what a call wrote, which becomes this call's output."""
-        data = (self._written(output) or "").encode("utf-8", "replace")
-        excerpt = Excerpt(digest_of(data), 0, 0, len(data), 0, output.name, output.target, caption)
-        excerpt, part = _select_lines(data, excerpt, args)
-        target = escape_hidden_name(f"{output.name} {output.target}, {part}")
-        return ToolResult(data, target=target, model_text=f"Shown to the user: {target}\n", excerpt=excerpt)
-
-
-def _not_held(target: str, found: Sequence[_Found], *, is_changed: bool) -> ToolError:
-    read, lines = next((pair for pair in found if tool_kind(pair[0].name) == "read"), (None, ALL_LINES))
-    part = f"lines {read.target.rpartition(':')[2]}" if read and lines != ALL_LINES else "whole"
-    newest = f"The newest read of it is {read.digest[:SHORT_DIGITS]}, {part}." if read is not None else ""
-    if is_changed:
-        what = f"{target} was changed since it was read; what it is now is not stored."
-        return ToolError(what, newest, "Read it, then show that.")
-    return ToolError(f"No read of {target} holds all of these lines.", newest, "Read them, then show that.")
-
-
-def _select_lines(data: bytes, excerpt: Excerpt, args: ShowArguments) -> tuple[Excerpt, str]:
-    """Return the excerpt with its lines, and what it is as a phrase. Raises ToolError if there are none."""
-    text, first = file_lines(excerpt.tool, data)
-    is_part = text is not data
-    before = first - 2 if is_part else first - 1  # what the numbers of lines are greater by than their places
-    first = max(first, 1)
-    lines = decode_lines(data)
-    count = len(lines)
-    start = max(args.start_line - before, 1) if args.start_line else 1
-    end = min(args.end_line - before, count) if args.end_line else count
-    size = sum(len(line.encode()) for line in lines[start - 1 : end])
-    release_lines(lines)
-    if not count:
-        raise ToolError("The content is empty (0 bytes).", fix="Tell the user so.")
-    if start > count or end < start:
-        raise ToolError(
-            f"There are no lines {args.start_line or 1} to {args.end_line or 'the end'}.",
-            f"The content has lines {first}-{count + before} of its file."
-            if is_part
-            else f"The content has {pluralize(count + before, 'line')}.",
-        )
-    shown = max(start + before, first)
-    part = pluralize(end + before - shown + 1, "line")
-    if (start, end) != (1, count):
-        part = f"lines {shown}-{end + before}, {part}"
-    lines_of = msgspec.structs.replace(
-        excerpt, start_line=start, end_line=end, size=size, total_lines=count, lines_before=before
-    )
-    return lines_of, part
-
 
 _MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
 _SYNTAX_ERROR = "error: "  # of ripgrep, before what is wrong with a pattern

@@ -45,7 +45,7 @@ from helix_desktop.domain.file_history.diff import FileDiff
 from helix_desktop.domain.messages import RetryScheduled
 from helix_desktop.domain.question import Question, ServerQuestion
 from helix_desktop.domain.redaction import has_redaction_mark
-from helix_desktop.domain.tools import ApprovalRequest, Excerpt
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ControlTurn, ReadContent, RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.changed_file_rows import (
     MAX_FILES,
@@ -59,7 +59,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     ChatModel,
     DividerRow,
-    ExcerptContent,
     HeadAndTail,
     NoticeLevel,
     NoticeRow,
@@ -75,7 +74,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     head_and_tail,
 )
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.tool_rows_from_events import CardContent, excerpt_content
+from helix_desktop.ui.chat.rows.tool_rows_from_events import CardContent
 from helix_desktop.ui.chat.session_drafts import stored_thumbnail
 from helix_desktop.ui.kit.intents import ApplyRemedy, Intent, handles
 from helix_desktop.ui.kit.session import Session as WindowSession
@@ -436,10 +435,6 @@ class ChatPresenter:
                 case ToolRow(changes=ChangesRecorded(capture=capture)) if section == "changes":
                     kind = ChangedFilesContent
                     content: CardContent = await _read_changes(workspace.changes, self._session.id, capture)
-                case ToolRow(answer=ToolAnswered(excerpt=Excerpt() as excerpt)):
-                    kind = ExcerptContent
-                    data = await workspace.store.get(excerpt.digest)
-                    content = await asyncio.to_thread(excerpt_content, data, excerpt, in_full)
                 case _:
                     data = await workspace.store.get(row.digest)
                     tokens = (await workspace.store.entry(row.digest)).tokens

@@ -355,7 +355,7 @@ def test_every_argument_of_the_tools_is_described(root: Path) -> None:
     assert [spec.name for spec in specs] == [
         "read_file", "list_directory", "find_files", "search_text", "write_file", "edit_file", "multi_edit",
         "run_command", "todo", "ask_user",
-        "recall_cached_content", "search_cached_content", "list_cached_content", "show_output",
+        "recall_cached_content", "search_cached_content", "list_cached_content",
     ]  # fmt: skip
     for spec in specs:
         assert spec.description

@@ -23,7 +23,6 @@ from helix_desktop.domain.tools import ToolResult
 from helix_desktop.replay.token_counters import MessageTokenCounter
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.tools.cache.lines import Paginator, decode_lines, release_lines
-from helix_desktop.ui.chat.rows.row_texts import excerpt_source
 from tests.support.cache_session import SessionRig
 from tests.support.image_bytes import png
 from tests.support.scripted_model import WordCounter
@@ -374,27 +373,16 @@ async def test_what_only_looks_like_a_part_of_a_file_keeps_its_own_lines(tmp_pat
 
 
 @pytest.mark.parametrize("tool", ["read_file", "run_command"])
-async def test_searches_and_excerpts_give_the_numbers_of_the_file_or_command(
-    tmp_path: Path, tool: str
-) -> None:
+async def test_searches_give_the_numbers_of_the_file_or_command(tmp_path: Path, tool: str) -> None:
     is_file, cache, rig = tool == "read_file", MemoryCache(), await SessionRig.create()
     part = await read_part(tmp_path, 960, 1040) if is_file else await run_printing(tmp_path)
     target = part.target if is_file else PRINTED
-    digest, tools = await cache.put(part.content, tool, target), make_tools(tmp_path, cache)
-    found = await tools.run(make_call("search_cached_content", query='"row 971"'))
+    await cache.put(part.content, tool, target)
+    search = make_call("search_cached_content", query='"row 971"')
+    found = await make_tools(tmp_path, cache).run(search)
     assert "\n  971: row 971\n" in found.content.decode()
     index = await rig.make_index(1, await rig.use_tool(target, part.content, tool))
     assert "\n971:row 971\n972-" in await rig.recall(index, pattern="^row 971$")
-    shown = await tools.run(make_call("show_output", hash=digest, start_line=964, end_line=966))
-    assert shown.content == f"Shown to the user: {tool} {target}, lines 964-966, 3 lines\n".encode()
-    assert shown.excerpt is not None
-    lines = part.content.decode().splitlines()[shown.excerpt.start_line - 1 : shown.excerpt.end_line]
-    assert lines == [f"{number}:row {number}" if is_file else f"row {number}" for number in (964, 965, 966)]
-    if is_file:
-        with pytest.raises(ToolError, match="lines 960-1040 of its file"):
-            await tools.run(make_call("show_output", hash=digest, start_line=10, end_line=12))
-    else:
-        assert excerpt_source(shown.excerpt).endswith(", lines 964–966")
 
 
 async def test_hits_of_a_search_have_no_second_number(tmp_path: Path) -> None:

@@ -14,14 +14,13 @@ from helix_desktop.domain.events.conversation import SubagentStarted
 from helix_desktop.domain.file_history.changes import FileCoverage, UncoveredPlace
 from helix_desktop.domain.file_history.diff import diff_contents
 from helix_desktop.domain.question import FormField, Question, QuestionOption, QuestionReply, ServerQuestion
-from helix_desktop.domain.tools import EditedFile, Excerpt, PermissionRule, SubagentUsage
+from helix_desktop.domain.tools import EditedFile, PermissionRule, SubagentUsage
 from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     ChatModel,
     DividerRow,
-    ExcerptContent,
     HeadAndTail,
     NoticeRow,
     OriginalOutput,
@@ -151,31 +150,8 @@ def _tool_rows() -> list[Row]:
             badge="recalled",
         ),
         *_output_form_rows(head),
-        *_excerpt_rows(head),
         tool_row("t7", "write_file", "out.txt", "interrupted", "", badge="handed_over", digest=DIGEST),
         tool_row("t8", "mcp__db__query", "select 1", "approval"),
-    ]
-
-
-def _excerpt_rows(head: str) -> list[Row]:
-    """What the agent shows: lines of a file, and an output that is gone."""
-    return [
-        tool_row(
-            "x1",
-            "show_output",
-            text="",
-            answer_seq=0,
-            excerpt=Excerpt(DIGEST, 10, 210, 9_000, 1_210, "read_file", "src/helix/stream.py", "The tests"),
-            excerpt_content=ExcerptContent(head, 195, can_show_more=True),
-        ),
-        tool_row(
-            "x2",
-            "show_output",
-            text="",
-            answer_seq=0,
-            excerpt=Excerpt(DIGEST, 1, 6, 300, 6, "run_command", "pytest -q tests/unit"),
-            excerpt_content=ExcerptContent(problem="This entry was deleted."),
-        ),
     ]
 
 

@@ -89,7 +89,7 @@ async def test_system_prompt_and_tools_take_at_most_3000_tokens(tmp_path: Path) 
     prompts, _ = split_versions(load_prompts())
     counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
     system, tools = await counter.count([prompts["system"], schemas_json((*registry.specs, delegate))])
-    assert {spec.name for spec in registry.specs} >= {"show_output", "fetch_url", "recall_cached_content"}
+    assert {spec.name for spec in registry.specs} >= {"fetch_url", "recall_cached_content"}
     assert system + tools <= MAX_TOKENS, f"system prompt {system}, tools {tools}"
 
 

@@ -1,4 +1,4 @@
-"""How a tool call looks: a line that opens onto its output, and strips below it; and excerpts."""
+"""How a tool call looks: a line that opens onto its output, and strips below it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QImage, QPainter, QPainterPath
+from PySide6.QtGui import QPainterPath
 
 from helix_desktop.agent.session import SubagentProgress
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.rewrite import FormChosen
-from helix_desktop.domain.tools import AutoRunChange, Excerpt
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.chat.actions import OpenMenu, PutAutoRun, ReadContent, StopCall, ToggleSection
@@ -37,8 +37,6 @@ from helix_desktop.ui.chat.rows.row_texts import (
     badge_text,
     bar_target,
     call_words,
-    excerpt_source,
-    excerpt_title,
     figures_text,
     outcome_text,
     output_form_texts,
@@ -50,7 +48,6 @@ from helix_desktop.ui.chat.rows.row_texts import (
 from helix_desktop.ui.chat.rows.row_types import (
     MAX_BYTES,
     MAX_LINES,
-    ExcerptContent,
     FormChooser,
     HeadAndTail,
     ToolRow,
@@ -234,67 +231,6 @@ def _output(text: str, tools: ItemTools) -> TextBlock | None:
     layout = tools.writer.write_plain(cleaned, mono=True, size=SMALL)
     layout.hang_wrapped_lines(_HANGING * face(SMALL, is_code=True)[1].horizontalAdvance(" "))
     return TextBlock(layout)
-
-
-_MAX_IMAGE_HEIGHT = 560  # pixels
-
-
-class _Image(Box):
-    """An image, no larger than it is and than there is room for."""
-
-    def __init__(self, image: QImage) -> None:
-        super().__init__()
-        self._image = image
-
-    def _factor(self, width: float) -> float:
-        return min(1.0, width / self._image.width(), scaled(_MAX_IMAGE_HEIGHT) / self._image.height())
-
-    def height(self, width: float) -> float:
-        return self._image.height() * self._factor(width)
-
-    def paint(self, pen: Pen) -> None:
-        wide = self._image.width() * self._factor(self.rect.width())
-        place = QRectF(self.rect.x(), self.rect.y(), wide, self.rect.height())
-        pen.qt.save()
-        pen.qt.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        pen.qt.drawImage(place, self._image)
-        pen.qt.restore()
-
-
-def excerpt_card(row: ToolRow, excerpt: Excerpt, context: ItemContext, tools: ItemTools) -> Box:
-    content = row.excerpt_content or ExcerptContent()
-    is_open = ("card" in context.expanded) != row.starts_open
-    title, source = map(escape_invisible, (excerpt_title(excerpt), excerpt_source(excerpt)))
-    label = tr("Hide {title}", title=title) if is_open else tr("Show {title}", title=title)
-    words = [
-        Icon("eye", "accent"),
-        Text(title, 13, "text", 600, elide=Qt.TextElideMode.ElideMiddle, shrink=True),
-        Text(source, 12, "muted", is_code=True, elide=Qt.TextElideMode.ElideMiddle, grow=True, shrink=True),
-        Icon("chevron-down" if is_open else "chevron-right", "faint"),
-    ]
-    head = Button("open:card", ToggleSection("card"), Frame(Row(words, 9), (14, 0, 14, 0)), label, high=40)
-    head.look = "words" if is_open else "card"
-    parts: list[Box] = []
-    if is_open and content.text:
-        info = "" if " " in excerpt.target else excerpt.target
-        parts.append(CodeBlock(tools, Code(content.text, info)))
-    if is_open and content.image is not None:
-        parts.append(_Image(content.image))
-    if is_open:
-        parts.append(_foot(row, excerpt, content))
-    body = [Frame(Column(parts, 4), (12, 0, 12, 0))] if parts else []
-    return Frame(Column([head, *body], 0), (0, 0, 0, 0), "surface", "border", radius=10)
-
-
-def _foot(row: ToolRow, excerpt: Excerpt, content: ExcerptContent) -> Box:
-    """Return what is not in the card: a problem, or lines that are left out; and buttons."""
-    words = content.problem or more_lines_text(content.hidden_lines)
-    if row.excerpt_content is None:
-        words = tr("Reading the output…")
-    buttons = []
-    if content.can_show_more:
-        buttons.append(all_lines_button("card", ReadContent(row.key, in_full=True), excerpt.lines))
-    return card_foot(words, buttons, excerpt.digest)
 
 
 _MIN_TOOL_WIDTH = 90  # pixels; below, the newest call of a subagent is left out

@@ -15,8 +15,7 @@ from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.files.file_use import is_test_command, tool_kind
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.question import denial_reason
-from helix_desktop.domain.text_format import ellipsize, one_line
-from helix_desktop.domain.tools import Excerpt
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.permissions.command_match import without_settings
 from helix_desktop.permissions.reading_commands import reading_use, split_command
@@ -37,10 +36,9 @@ from helix_desktop.ui.chat.rows.row_types import (
     UserRow,
 )
 from helix_desktop.ui.design.safe_text import clean_output, escape_command, escape_invisible
-from helix_desktop.words.call_targets import call_title, call_verb, failed_tests_text, shown_target
+from helix_desktop.words.call_targets import call_verb, failed_tests_text, shown_target
 from helix_desktop.words.context_changes import large_output_text
 from helix_desktop.words.numbers import (
-    format_integer,
     format_size,
     format_token_count,
     format_tokens,
@@ -132,28 +130,14 @@ def badge_text(badge: Badge) -> str:
     return translate(STATE_WORDS[badge].label)
 
 
-def excerpt_title(excerpt: Excerpt) -> str:
-    return excerpt.caption or tr("Shown by the agent")
-
-
-def excerpt_source(excerpt: Excerpt) -> str:
-    name = one_line(call_title(excerpt.tool, excerpt.target))
-    if excerpt.image is not None or excerpt.lines == excerpt.total_lines:
-        return name
-    before = excerpt.lines_before
-    first = format_integer(max(excerpt.start_line + before, 1))
-    last = format_integer(excerpt.end_line + before)
-    return tr("{output}, lines {first}–{last}", output=name, first=first, last=last)
-
-
 def divider_text(row: DividerRow) -> str:
     return f"{row.text} · {tr('undone')}" if row.is_undone else row.text
 
 
 def bar_texts(row: ToolRow) -> tuple[str, ...]:
     """Return the words of a call's bar: what it did, and to what unless the opened card repeats that."""
-    if row.answer.excerpt is not None or (row.question is not None and row.answer_seq):
-        return ()  # cards without such a bar
+    if row.question is not None and row.answer_seq:
+        return ()  # a card without such a bar
     return (call_words(row), *(() if row.is_target_repeated else (bar_target(row),)))
 
 
@@ -180,12 +164,9 @@ def text_of_row(row: Row) -> str:
         case UserRow() | AssistantRow():
             return row.text
         case ToolRow():
-            reply, excerpt = row.answer.reply, row.answer.excerpt
+            reply = row.answer.reply
             if row.question is not None and reply is not None:
                 return _join_lines(row.question.text, *reply.options, reply.text)
-            if excerpt is not None:
-                content = row.excerpt_content.text if row.excerpt_content is not None else ""
-                return _join_lines(excerpt.caption, excerpt_source(excerpt), content)
             lines = row.original.head_and_tail if row.original is not None else row.shown_lines
             changed = row.changed_files.text if row.changed_files is not None else ""
             return _join_lines(
@@ -277,9 +258,6 @@ def _tool_summary(row: ToolRow) -> list[str]:
 
 
 def _tool_name(row: ToolRow) -> str:
-    if (excerpt := row.answer.excerpt) is not None:
-        title, source = excerpt_title(excerpt), excerpt_source(excerpt)
-        return tr("{title}: {output}", "an output that the agent shows", title=title, output=source)
     if row.question is not None and row.answer_seq:
         state = reply_state_text(row)
         return tr("Question, {state}: {question}", state=state, question=row.question.text)

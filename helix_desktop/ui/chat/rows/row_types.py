@@ -175,19 +175,6 @@ class OriginalOutput(msgspec.Struct, frozen=True):
     problem: str = ""
 
 
-class ExcerptContent(msgspec.Struct, frozen=True):
-    """What the cache holds of an excerpt, as its card shows it: text or an image, or why there is none.
-
-    `hidden_lines` follow after the text; `can_show_more` says that the card has room for them.
-    """
-
-    text: str = ""
-    hidden_lines: int = 0
-    can_show_more: bool = False
-    image: QImage | None = None
-    problem: str = ""
-
-
 _REFORMABLE: frozenset[Badge] = frozenset(
     {"in_window", "cached", "repeated", "excluded", "recalled", "pinned"}
 )
@@ -199,14 +186,14 @@ NO_ANSWER = ToolAnswered("", "", "", "", 0, 0, 0)
 class ToolRow(msgspec.Struct, frozen=True, dict=True):
     """One tool call and, once it has one, its answer.
 
-    `answer_seq` is the event of the answer; 0 if there is none, if its form is not chosen yet, or if it is an
-    excerpt. `user_form` is what the user chose for it since. `argument_digests` are those of large arguments.
-    `started` is the subagent that does it, `progress` how far that is. `changed_since` is the event that
-    changed the file which the output shows (0: none did); it `is_outdated` unless that was a later call of
-    this session, which the chat shows. `recalled` is what a recall without an answer is of, empty where that
-    is not known. What it changed `is_reverted`: nothing of it stands. `auto_run` is
-    what the answer says, and what became of it since. `removed_at_ms` says when the user removed the output
-    as a secret (0: it was not removed). `original`, `excerpt_content` and `changed_files` are read on demand.
+    `answer_seq` is the event of the answer; 0 if there is none, or if its form is not chosen yet. `user_form`
+    is what the user chose for it since. `argument_digests` are those of large arguments. `started` is the
+    subagent that does it, `progress` how far that is. `changed_since` is the event that changed the file
+    which the output shows (0: none did); it `is_outdated` unless that was a later call of this session, which
+    the chat shows. `recalled` is what a recall without an answer is of, empty where that is not known. What
+    it changed `is_reverted`: nothing of it stands. `auto_run` is what the answer says, and what became of it
+    since. `removed_at_ms` says when the user removed the output as a secret (0: it was not removed).
+    `original` and `changed_files` are read on demand.
     """
 
     key: RowKey
@@ -224,7 +211,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     running_output: RunningOutput | None = None
     changed_since: int = 0
     is_outdated: bool = False
-    excerpt_content: ExcerptContent | None = None
     changes: ChangesRecorded | None = None
     is_reverted: bool = False
     recalled: str = ""
@@ -268,8 +254,7 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     @property
     def digest(self) -> str:
         """64 hex digits; empty when nothing is cached any more."""
-        excerpt = self.answer.excerpt
-        return "" if self.removed_at_ms else excerpt.digest if excerpt is not None else self.answer.digest
+        return "" if self.removed_at_ms else self.answer.digest
 
     @property
     def shown(self) -> ToolAnswered | FormChosen:
@@ -336,11 +321,6 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     @property
     def is_target_repeated(self) -> bool:
         return bool(self.command) or (bool(self.subagent_session) and self.can_open)
-
-    @property
-    def starts_open(self) -> bool:
-        """Return True if its card is open until it is closed: an excerpt."""
-        return self.answer.excerpt is not None
 
 
 class ApprovalRow(msgspec.Struct, frozen=True):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from io import BytesIO
-from itertools import islice
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -19,28 +17,23 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import ChangesRecorded
-from helix_desktop.domain.tools import Excerpt
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_file_rows import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_types import (
-    MAX_BYTES,
-    MAX_LINES,
     Badge,
-    ExcerptContent,
     OriginalOutput,
     Row,
     RunningOutput,
     ToolRow,
     ToolState,
 )
-from helix_desktop.ui.design.viewer.picture import read_image
 from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
 _OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
 
-CardContent: TypeAlias = OriginalOutput | ExcerptContent | ChangedFilesContent
+CardContent: TypeAlias = OriginalOutput | ChangedFilesContent
 """What a card shows once it is read."""
 
 
@@ -97,8 +90,6 @@ class ToolRows:
         key = self.key_by_call.get(output.call_id)
         if key is None:
             return []
-        if output.excerpt is not None:
-            return self._change(key, state="ok", answer=output)
         self._keys_of_answers.append(key)
         if output.digest:
             self._keys_by_digest.setdefault(output.digest, []).append(key)
@@ -145,8 +136,6 @@ class ToolRows:
                 return []
             case OriginalOutput(tokens=tokens):
                 return self._change(key, original=replace(content, tokens=tokens + FRAMING_TOKENS))
-            case ExcerptContent():
-                return self._change(key, excerpt_content=content)
             case ChangedFilesContent():
                 return self._change(key, changed_files=content)
 
@@ -246,25 +235,3 @@ def outcome_fields(output: ToolAnswered) -> dict[str, Any]:
     outcome = output.delegated.how if output.delegated is not None else output.outcome
     state = _OUTCOMES.get(outcome, state)
     return {"state": state, "answer": output, "recalled": "", "running_output": None, "progress": None}
-
-
-FIRST_LINES, FIRST_BYTES = 80, 16 * 1024  # that a card shows until the user asks for all
-
-
-def excerpt_content(data: bytes, excerpt: Excerpt, in_full: bool) -> ExcerptContent:
-    """Return what a card shows of an excerpt of these bytes: the first lines, or with `in_full` all."""
-    if excerpt.image is not None:
-        image = read_image(data)
-        return (
-            ExcerptContent(image=image) if image else ExcerptContent(problem=tr("Couldn't read the image."))
-        )
-    max_lines, max_bytes = (MAX_LINES, MAX_BYTES) if in_full else (FIRST_LINES, FIRST_BYTES)
-    count = min(excerpt.lines, max_lines)
-    first = excerpt.start_line - 1
-    part = b"".join(islice(BytesIO(data), first, first + count))
-    if len(part) > max_bytes:
-        part = part[: part.rfind(b"\n", 0, max_bytes) + 1 or max_bytes]
-        count = part.count(b"\n")
-    hidden = excerpt.lines - count
-    fits = excerpt.lines <= MAX_LINES and excerpt.size <= MAX_BYTES
-    return ExcerptContent(part.decode("utf-8", "replace").removesuffix("\n"), hidden, hidden > 0 and fits)

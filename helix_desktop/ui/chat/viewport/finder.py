@@ -207,7 +207,7 @@ class ChatFinder(QObject):
                 index = model.index_of(key)
                 if index is None or index == current:
                     continue
-                if items.is_shown(model.raw_row(index), section):
+                if items.is_open(model.raw_row(index).key, section):
                     items.toggle(key, section)
                     self._chat_viewport.relayout_in_place(index)
             self.clear()
@@ -269,7 +269,7 @@ class ChatFinder(QObject):
         if origin is None and self._count_matches(index) < self.counter.count_in(index):
             row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
             for section in self._sections_of(row):  # they hide some of them
-                if not items.is_shown(row, section):
+                if not items.is_open(row.key, section):
                     items.toggle(row.key, section)
                     self._opened.add((row.key, section))
         spot = self._find_position(index, origin)

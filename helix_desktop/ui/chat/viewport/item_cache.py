@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Iterable
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QScrollBar
 
-from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.question import ServerQuestion
 from helix_desktop.ui.chat.actions import ApprovalAnswer, RowKey, RowSection
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem, PlainRowItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.program_rows import divider, notice
-from helix_desktop.ui.chat.items.tool_card import ToolCard, excerpt_card, has_state_of
+from helix_desktop.ui.chat.items.tool_card import ToolCard, has_state_of
 from helix_desktop.ui.chat.items.user_message import UserMessageItem, answer_buttons, versions_note
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.formulas import Formula, FormulaDrawings
@@ -212,10 +211,6 @@ class ItemCache:
         above, row = self._model.raw_rows()[index - 1 : index + 1]
         return isinstance(above, ToolRow) and isinstance(row, ToolRow) and has_state_of(row, above)
 
-    def is_shown(self, row: Row, section: RowSection) -> bool:
-        starts_open = section == "card" and isinstance(row, ToolRow) and row.starts_open
-        return self.is_open(row.key, section) != starts_open
-
     def is_open(self, key: RowKey, section: RowSection) -> bool:
         return section in self._expanded.get(key, frozenset())
 
@@ -250,8 +245,6 @@ class ItemCache:
                 return AssistantMessageItem(row, context, tools, markdown)
             case ToolRow(question=question) if question is not None and _is_answered_question(row):
                 return RowItem(row, context, tools, answered_question(row, question, tools))
-            case ToolRow(answer=ToolAnswered(excerpt=excerpt)) if excerpt is not None:
-                return RowItem(row, context, tools, excerpt_card(row, excerpt, context, tools))
             case ToolRow():
                 return ToolCard(row, context, tools)
             case QuestionRow(question=ServerQuestion()):
@@ -310,7 +303,7 @@ def _is_answered_question(row: ToolRow) -> bool:
 
 
 def _is_call_line(row: Row) -> bool:
-    return isinstance(row, ToolRow) and row.answer.excerpt is None and not _is_answered_question(row)
+    return isinstance(row, ToolRow) and not _is_answered_question(row)
 
 
 FLUSH_MS = 33

@@ -471,7 +471,7 @@ class ChatView(RowListView):
             self._open_in_window(index)
 
     def _read_contents(self) -> None:
-        """Have read what rows in sight show from the cache: excerpts, originals of open cards, images."""
+        """Have read what rows in sight show from the cache: originals of open cards, images."""
         items = self.chat_viewport.item_cache
         for placed in self.chat_viewport.scroll_layout.placed:
             row = self.chat_viewport.model.raw_row(placed.row_index)
@@ -480,8 +480,6 @@ class ChatView(RowListView):
                     continue
                 case UserRow(attachments=notes):
                     is_missing = any(note.attachment.image and note.thumbnail is None for note in notes)
-                case ToolRow(starts_open=True):
-                    is_missing = row.excerpt_content is None
                 case ToolRow():  # find opens cards, too
                     is_missing = needs_original(row) and items.is_open(row.key, "card")
                 case _:

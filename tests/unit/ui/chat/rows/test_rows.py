@@ -6,8 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from helix_desktop.agent.session import SubagentProgress
@@ -32,12 +30,11 @@ from helix_desktop.domain.events.conversation import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.domain.events.recorded_event import RecordedEvent
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import BranchKind, ChangesRecorded, FilesChanged, SessionStarted
 from helix_desktop.domain.file_history.changes import RevertScope
 from helix_desktop.domain.files.content import ChangedFile
-from helix_desktop.domain.image import identify_image
 from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall
 from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.store import SessionSummary
@@ -46,17 +43,16 @@ from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.chat.actions import OpenChanges, RowKey
 from helix_desktop.ui.chat.rows.row_texts import (
     bar_target,
+    bar_texts,
     figures_text,
     outcome_text,
     subagent_figures,
     text_of_row,
 )
 from helix_desktop.ui.chat.rows.row_types import (
-    MAX_BYTES,
     MAX_RUNNING_LINES,
     AssistantRow,
     DividerRow,
-    ExcerptContent,
     NoticeRow,
     Row,
     RunningOutput,
@@ -66,13 +62,11 @@ from helix_desktop.ui.chat.rows.row_types import (
     Versions,
 )
 from helix_desktop.ui.chat.rows.rows_from_events import ChatRows, rows_from_log
-from helix_desktop.ui.chat.rows.tool_rows_from_events import FIRST_BYTES, FIRST_LINES, excerpt_content
 from helix_desktop.ui.kit.notices import error_notice
 from helix_desktop.ui.window.branch_controller import find_versions
 from helix_desktop.words.button_labels import action_label
 from tests.support.call_log import CallLog
 from tests.support.histories import SessionSimulator
-from tests.support.image_bytes import minimal_png, png
 from tests.support.tables import for_each
 from tests.support.window.chat_geometry import action_names, tool_row, with_answer
 
@@ -90,6 +84,21 @@ def test_a_card_says_at_once_that_its_file_changed_and_that_it_is_as_it_was() ->
     assert changes_on_cards(log) == [edit, changed, 0, changed]
     log.call("read_file", "v1", path="a.py")
     assert changes_on_cards(log) == [0, changed, 0, changed, 0]
+
+
+def test_what_an_agent_once_showed_is_a_plain_row_as_it_is_written() -> None:
+    """The tool for that is gone; the row leads to its own output, like that of any call."""
+    text = "Shown to the user: read_file a.py, lines 2-3, 2 lines\n"
+    excerpt = Excerpt(digest_of(b"1\n2\n3\n"), 2, 3, 4, 3, "read_file", "a.py", "The parser")
+    log = CallLog()
+    log.add(AssistantSpoke("", "m", 1, (ToolCall("c0", "show_output", '{"hash": "a.py"}'),)))
+    answer = ToolAnswered("c0", "show_output", text, digest_of(text.encode()), len(text), 1, 1)
+    log.add(replace(answer, target="read_file a.py, lines 2-3, 2 lines", excerpt=excerpt))
+    row = next(row for row in rows_from_log(log.events)[1] if isinstance(row, ToolRow))
+    assert (row.state, row.badge, row.digest) == ("ok", "in_window", answer.digest)
+    assert bar_texts(row) == ("show_output", "read_file a.py, lines 2-3, 2 lines")
+    assert text.strip() in text_of_row(row)
+    assert excerpt.digest in digests_in(log.events[-1].event), "what it names is kept"
 
 
 def test_only_a_change_by_no_call_is_unusual() -> None:
@@ -382,54 +391,6 @@ def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
     notice = rows_from_log(simulator.log)[1][-1]
     assert isinstance(notice, NoticeRow)
     assert [action_label(name) for name in action_names(notice)] == [*labels, "Retry"], "no unknown remedy"
-
-
-@given(st.lists(st.text("ab é\r\u2028", max_size=9), min_size=1, max_size=200), st.data(), st.booleans())
-def test_a_card_shows_exactly_the_lines_of_the_excerpt(
-    lines: list[str], data: st.DataObject, in_full: bool
-) -> None:
-    """Numbered as recall numbers them; what does not stand there is counted, and can be asked for."""
-    start = data.draw(st.integers(1, len(lines)))
-    end = data.draw(st.integers(start, len(lines)))
-    content = "\n".join(lines).encode() + b"\n"
-    excerpt = Excerpt(digest_of(content), start, end, len(content), len(lines), "read_file", "a.txt")
-    result = excerpt_content(content, excerpt, in_full)
-    count = end - start + 1 if in_full else min(end - start + 1, FIRST_LINES)
-    assert result.text == "\n".join(lines[start - 1 : start - 1 + count])
-    assert result.hidden_lines == end - start + 1 - count
-    assert result.can_show_more == (result.hidden_lines > 0)
-    assert not result.problem
-
-
-def test_what_is_too_large_for_a_card_is_cut_and_left_to_the_cache() -> None:
-    content = b"x" * (2 * MAX_BYTES) + b"\nlast\n"
-    result = excerpt_content(content, Excerpt("d", 1, 2, len(content), 2), in_full=True)
-    assert (len(result.text), result.hidden_lines, result.can_show_more) == (MAX_BYTES, 2, False)
-
-
-def test_long_lines_come_when_the_user_asks_for_all() -> None:
-    """So that a card comes into sight at once."""
-    content = b"".join(b"%04d" % number + b" word" * 100 + b"\n" for number in range(70))
-    excerpt = Excerpt("d", 1, 70, len(content), 70)
-    first = excerpt_content(content, excerpt, in_full=False)
-    assert len(first.text) <= FIRST_BYTES
-    assert first.text.endswith(" word")
-    assert first.text.count("\n") + 1 + first.hidden_lines == 70
-    assert first.can_show_more
-    assert excerpt_content(content, excerpt, in_full=True).text == content.decode().removesuffix("\n")
-
-
-@pytest.mark.parametrize("in_full", [True, False])
-def test_an_image_is_shown_as_one_and_a_damaged_one_says_so(in_full: bool) -> None:
-    """A large one is read no larger than a card can show it."""
-    for data, size in ((png(40, 30), (40, 30)), (png(3_000, 30), (2_000, 20)), (minimal_png(9, 9, 1), None)):
-        image = identify_image(data, digest_of(data))
-        result = excerpt_content(data, Excerpt(digest_of(data), 0, 0, len(data), image=image), in_full)
-        if size is None:
-            assert result == ExcerptContent(problem="Couldn't read the image.")
-        else:
-            assert result.image is not None
-            assert (result.image.width(), result.image.height()) == size
 
 
 def test_figures_that_have_no_room_are_left_out_whole() -> None:
