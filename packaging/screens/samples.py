@@ -58,7 +58,7 @@ class SampleScreens:
         await self._capture_past()
         await self._capture_rows()
         await self._capture_handovers()
-        await self._capture_switcher()
+        await self._capture_picker()
         await self._capture_recall()
         await self._capture_comparison()
         await self._capture_sharing()
@@ -147,15 +147,15 @@ class SampleScreens:
         dialog.reject()
         await self._screenshots.settle()
 
-    async def _capture_switcher(self) -> None:
+    async def _capture_picker(self) -> None:
         """Capture Ctrl+K with every group, and without a match."""
-        switcher = self._window.switcher
+        picker = self._window.picker
         for name, words in (("all", "tide"), ("nothing", "zebra")):
-            switcher.open()
-            switcher.search.setText(words)
+            picker.open()
+            picker.search.setText(words)
             await self._screenshots.settle()
-            await self._screenshots.capture(f"switcher-{name}")
-            switcher.hide()
+            await self._screenshots.capture(f"picker-{name}")
+            picker.hide()
 
     async def _capture_recall(self) -> None:
         """Capture the offer to recall the lines that find has."""
@@ -189,11 +189,11 @@ class SampleScreens:
         """Capture the session as a document for others, and a search over everything."""
         self._window.perform(ExportUpTo(self._conversation.session.log[-1].seq))
         await self._capture_dialog("dialog-export-document")
-        panel = self._window.search_panel.get()
-        panel.open_with(_WORD)
-        await wait_until(lambda: len(panel.list_view.rows) > 1)
+        picker = self._window.picker
+        picker.search_everything(_WORD)
+        await wait_until(lambda: len(picker.list_view.rows) > 1)
         await self._screenshots.capture("search-everything")
-        panel.hide()
+        picker.hide()
 
     async def _capture_import(self) -> None:
         """Capture what export and import ask, and other agents' sessions: none yet, and one."""

@@ -42,7 +42,7 @@ _NARROW, _LARGE = (720, 640), (1920, 1200)
 
 
 class ScreenTour(DemoTour):
-    """Captures also switcher, settings, dialogs, states, sizes and a folder that vanished."""
+    """Captures also picker, settings, dialogs, states, sizes and a folder that vanished."""
 
     asks_again_before = 2  # so that an edit is to be approved in the picture
 
@@ -82,13 +82,13 @@ class ScreenTour(DemoTour):
             )
 
     async def _capture_window(self) -> None:
-        """Capture switcher, settings, dialogs, sizes, and a workspace whose folder is moved away."""
+        """Capture picker, settings, dialogs, sizes, and a workspace whose folder is moved away."""
         second = self._samples[1]
         await self._workspace_controller.open_workspace(second.id)
         window = self._window_context.window
-        window.switcher.open()
-        await self._screenshots.capture("switcher")
-        window.switcher.hide()
+        window.picker.open()
+        await self._screenshots.capture("picker")
+        window.picker.hide()
         await self._capture_settings()
         await self._capture_dialogs()
         if self._screenshots.options.size is None:
@@ -153,13 +153,12 @@ class ScreenTour(DemoTour):
         await wait_until(lambda: not page.replay_card.is_busy, REPLAY_TIMEOUT_S)
 
     async def _capture_dialogs(self) -> None:
-        """Capture the palette, and every dialog that a command opens without changing anything."""
+        """Capture the list of commands, and every dialog that one opens without changing anything."""
         window = self._window_context.window
         commands = window.commands
         commands.all_commands.trigger()
-        await self._screenshots.capture("palette")
-        if window.help_windows.command_palette is not None:
-            window.help_windows.command_palette.hide()
+        await self._screenshots.capture("picker-commands")
+        window.picker.hide()
         commands.show_request.trigger()
         await self._screenshots.settle()
         await self._screenshots.capture("request")

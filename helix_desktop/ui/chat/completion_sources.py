@@ -47,7 +47,7 @@ from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionSour
 from helix_desktop.ui.chat.composer_controller import ComposerController
 from helix_desktop.ui.chat.model_controller import matching_models
 from helix_desktop.ui.chat.session_drafts import DraftAttachments
-from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, ShowCommands, handles
+from helix_desktop.ui.kit.intents import WORKSPACE_DEFAULT, FocusComposer, OpenPicker, handles
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.outputs.entry_actions import is_readable
 from helix_desktop.ui.outputs.rows import (
@@ -73,13 +73,13 @@ _UNUSABLE_ICON = "triangle-alert"
 _PROMPT_FILES_FRESH_S = 2.0  # prompt files read this long ago are read again
 
 Offer = Callable[[str, Iterable[tuple[str, str, Callable[[], object]]]], object]
-"""Takes a heading of the palette and its commands: name, words, and what each does."""
+"""Takes a heading of the picker and its commands: name, words, and what each does."""
 
 
 class CommandCompletions(CompletionSource):
     """Commands by a few letters of their names; prompt files and skills are first while nothing is typed.
 
-    Each of these is in the palette, too, and begins a message; they are read when that opens.
+    Each of these is in the picker, too, and begins a message; they are read when that opens.
     """
 
     trigger = SLASH
@@ -135,17 +135,17 @@ class CommandCompletions(CompletionSource):
             self._read_for, self._read_at = workspace_id, monotonic()
         return self._catalog
 
-    @handles(ShowCommands)
-    async def _offer_files(self) -> None:
+    @handles(OpenPicker)
+    async def _offer_files(self, typed: str) -> None:
         files: tuple[PromptFile, ...] = ()
         if self._session.has_conversation:
             catalog = await self._session.app.prompt_files.read(self._session.workspace.id)
             files = tuple(catalog.files.values())
         if files != self._offered:
             self._offered = files
-            self._offer(window_tr("Prompt files and skills"), map(self._palette_entry, files))
+            self._offer(window_tr("Prompt files and skills"), map(self._entry_of, files))
 
-    def _palette_entry(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
+    def _entry_of(self, file: PromptFile) -> tuple[str, str, Callable[[], object]]:
         words = f"{SLASH}{file.name} {file.argument_hint}".rstrip()
         shown = escape_hidden_name(" · ".join(filter(None, (words, file.description)))).replace("&", "&&")
 
@@ -440,7 +440,7 @@ def file_index(session: Session) -> FileIndex | None:
 
 
 def add_completions(composer: ComposerController, session: Session, offer: Offer) -> None:
-    """Complete what is typed; `offer` shows the prompt files in the palette."""
+    """Complete what is typed; `offer` shows the prompt files in the picker."""
     widget, files = composer.widget, FileCompletions(session, composer.attachments)
     FileMentions(composer, session)
     commands = CommandCompletions(session, widget, offer)

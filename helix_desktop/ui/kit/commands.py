@@ -1,7 +1,7 @@
 """Commands: what the user can do, with words, keys, place in the menus, slash command, and what it needs.
 
 Each page, and the window, has one table of them: a class whose attributes are its commands. From the tables
-come menu bar, palette, slash commands, tooltips, the keys in force, the settings of keys and their list.
+come menu bar, picker, slash commands, tooltips, the keys in force, the settings of keys and their list.
 """
 
 from __future__ import annotations
@@ -306,7 +306,7 @@ class WindowCommands(CommandTable):
     new_session = _file(text("New session"), intents.NewSession(), "Ctrl+N", group=1, slash="new",
         also=_also("conversation chat thread start"))
     new_window = _file(text("New window"), intents.NewWindow(), "Ctrl+Alt+N", group=1)
-    switch_workspace = _file(text("Go to…"), intents.OpenSwitcher(), "Ctrl+K", group=1,
+    switch_workspace = _file(text("Go to…"), intents.OpenPicker(), "Ctrl+K", group=1,
         also=_also("switch jump workspace session"))
     trash = _file(text("Show trash"), intents.ShowTrash(), group=2, needs=_WORKSPACE,
         also=_also("deleted restore recycle bin"))
@@ -431,7 +431,8 @@ class WindowCommands(CommandTable):
         also=_also("shortcuts hotkeys help"))
     commands_help = _help(text("Slash commands"), intents.ShowGuide("commands"), group=1, slash="help",
         also=_also("slash help"))
-    all_commands = _help(text("Command palette…"), intents.ShowCommands(), "Ctrl+Shift+P", group=1)
+    all_commands = _help(text("Commands…"), intents.OpenPicker(">"), "Ctrl+Shift+P", group=1,
+        also=_also("command palette"))
     guided_sample = _help(text("Guided sample"), intents.OpenSample(), group=2,
         also=_also("demo tutorial try"))
     about = _help(text("About Helix Desktop"), intents.OpenSettings("about"), group=2,

@@ -176,7 +176,8 @@ class GoToSession(Intent, frozen=True):
     digest: str = ""
 class RefreshLists(Intent, frozen=True): ...  # of workspaces and sessions, in all windows
 class NewWindow(Intent, frozen=True): ...
-class OpenSwitcher(Intent, frozen=True): ...
+class OpenPicker(Intent, frozen=True):  # with something typed already: ">" lists commands
+    typed: str = ""
 class SearchEverything(Intent, frozen=True):  # messages, outputs, handovers, file names of all workspaces
     words: str = ""
 class ShowTrash(Intent, frozen=True): ...  # outputs of it on their page, sessions in the list
@@ -283,7 +284,6 @@ class OpenListedSession(Intent, frozen=True):  # chosen in the list
     session_id: str
 class OpenInNewWindow(Intent, frozen=True):
     session_id: str
-class ShowCommands(Intent, frozen=True): ...
 class ShowGuide(Intent, frozen=True):
     topic: str
 class BranchSession(Intent, frozen=True):  # from an event; 0: from the newest

@@ -284,7 +284,8 @@ class QuickPicker(QFrame):
         frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX
         for around in (self._boxes.contentsMargins(), self.contentsMargins()):
             frame += around.top() + around.bottom()
-        frame += 0 if self._head is None else self._head.heightForWidth(inner) + _GAP_PX
+        if self._head is not None and not self._head.isHidden():
+            frame += self._head.heightForWidth(inner) + _GAP_PX
         frame += 0 if self.note.isHidden() else self.note.heightForWidth(inner) + _GAP_PX
         max_height = window.height() - 140
         ends = accumulate(fonts.scaled(line.px) for line in rows[: 2 * self.max_lines])

@@ -1,4 +1,4 @@
-"""Commands found by a few letters, in the palette and the switcher; the guide with its list of keys."""
+"""Commands found by a few letters, for the picker; the guide with its list of keys."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar, QWidget
+from PySide6.QtWidgets import QMainWindow, QMenu, QMenuBar
 
 from helix_desktop.domain.text_format import matches_query
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.design.cards import HelpLink
 from helix_desktop.ui.kit.boxes import Box, Frame, Row, Text, face
 from helix_desktop.ui.kit.commands import WindowCommands, action_shortcut, action_words
-from helix_desktop.ui.kit.intents import OpenSwitcher, ShowCommands, ShowGuide, handles
+from helix_desktop.ui.kit.intents import OpenPicker, ShowGuide, handles
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, line
 from helix_desktop.ui.window.key_bindings import COMMANDS, KeyBindings, command_title
 from helix_desktop.ui.window.panes import LayoutStore
@@ -73,7 +73,7 @@ class CommandList(QObject):
     changed = Signal()
 
     def __init__(self, menus: QMenuBar, hidden: Sequence[QAction]) -> None:
-        """`hidden` are the commands that open those panels: they are not offered."""
+        """`hidden` are the commands that open the picker: they are not offered."""
         super().__init__(menus)
         self._menus, self._hidden = menus, frozenset(hidden)
         self._recent_actions: list[QAction] = []
@@ -161,25 +161,6 @@ def without_mnemonic(text: str) -> str:
     return _MNEMONIC.sub("", text)
 
 
-class CommandPalette(QuickPicker):
-    def __init__(self, window: QWidget, commands: CommandList) -> None:
-        enter = tr("run", "what the Enter key does")
-        super().__init__(window, tr("Command palette"), tr("Search commands"), enter)
-        self.set_empty_text(tr("No matching commands"))
-        self._commands = commands
-        commands.changed.connect(self.refresh)
-
-    def find_lines(self, needle: str) -> Iterator[Line]:
-        return self._commands.find(needle)
-
-    def draw(self, line: Line, width: float) -> Box:
-        command: OfferedCommand = line.value
-        return command.draw()
-
-    def accept(self, row: OfferedCommand) -> None:
-        self._commands.run(row.action, self)
-
-
 _OPENED_TOPICS = "opened_topics"
 
 _OUTSIDE_MENUS = (
@@ -203,27 +184,19 @@ def shortcuts(bindings: KeyBindings) -> tuple[tuple[str, str], ...]:
 
 
 class HelpWindows:
-    """Guide and palette are made when they are asked for: the first paint does not wait for them."""
+    """The guide is made when it is opened: the first paint does not wait for it."""
 
     def __init__(self, window: QMainWindow, key_bindings: KeyBindings, layout_store: LayoutStore) -> None:
         """`layout_store` remembers which topics the user has opened."""
         self._window, self._layout_store = window, layout_store
         self._key_bindings, commands = key_bindings, key_bindings.commands
         self.guide: GuideDialog | None = None
-        self.command_palette: CommandPalette | None = None
         self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
         self._has_topics = False
         key_bindings.changed.connect(self._update_shortcuts)
 
-    @handles(ShowCommands)
-    def show_commands(self) -> None:
-        self._offer_topics()
-        if self.command_palette is None:
-            self.command_palette = CommandPalette(self._window, self.command_list)
-        self.command_palette.open()
-
-    @handles(OpenSwitcher)
-    def _offer_topics(self) -> None:
+    @handles(OpenPicker)
+    def _offer_topics(self, typed: str) -> None:
         """Offer each topic of the guide as a command, from the first time on that commands are listed."""
         from helix_desktop.ui.help.guide import guide_pages
 

@@ -101,10 +101,8 @@ class ControlledWindow:
         stored.connect(lambda: windows.lists_changed.emit(window))
         self.trust = TrustController(window, windows)
         workspaces = self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
-        window.switcher.follow(session, partial(unused_sessions, windows))
-        windows.workspace_opened.connect(
-            lambda _: session.start(window.switcher.list_again(), "list sessions")
-        )
+        window.picker.follow(session, partial(unused_sessions, windows))
+        windows.workspace_opened.connect(lambda _: session.start(window.picker.list_again(), "list sessions"))
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)

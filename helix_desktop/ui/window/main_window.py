@@ -62,9 +62,8 @@ if TYPE_CHECKING:
     from helix_desktop.ui.panel.view import ContextPanel
     from helix_desktop.ui.timeline.page import Timeline
     from helix_desktop.ui.window.command_list import HelpWindows
-    from helix_desktop.ui.window.search_everything import SearchPanel
+    from helix_desktop.ui.window.picker import Picker
     from helix_desktop.ui.window.session_cost import CostLine
-    from helix_desktop.ui.window.switcher import Switcher
 
 __all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
@@ -224,9 +223,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.cost_line: CostLine
         self._settings_names: QWidget
         self._settings_head: QWidget | None = None
-        self.switcher: Switcher
+        self.picker: Picker
         self.session: Session  # once it has one
-        self.search_panel: LazyPage[SearchPanel]
         self._appearance: Appearance
         self._center = PageArea()
         self.panel_pane = QFrame()
@@ -258,19 +256,16 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """
         from helix_desktop.ui.onboarding.pages import Places
         from helix_desktop.ui.window.command_list import HelpWindows
-        from helix_desktop.ui.window.search_everything import SearchPanel
+        from helix_desktop.ui.window.picker import Picker
         from helix_desktop.ui.window.session_cost import CostLine
-        from helix_desktop.ui.window.switcher import Switcher
 
         self.cost_line = CostLine()
         self._page_column.addWidget(self.cost_line)
         self.places = Places(self._center, self.commands.new_session)
-        self.search_panel = LazyPage(lambda: SearchPanel(self, self.session))
-        self.intents.add_lazy(SearchPanel, self.search_panel.get)
         self.help_windows = HelpWindows(self, self.key_bindings, self.layout_store)
         self.intents.add(self.help_windows)
-        self.switcher = Switcher(self, self.help_windows.command_list)
-        self.intents.add(self.switcher)
+        self.picker = Picker(self, self.help_windows.command_list)
+        self.intents.add(self.picker)
         self.sidebar.add_session_list()
         self.key_bindings.add_page(self.sidebar.session_list.keys)
         self.pages = pages
@@ -367,13 +362,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._appearance.zoom(steps)
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow], recent_ids: Sequence[str] = ()) -> None:
-        """Show the workspaces in rail, header and switcher: there those of `recent_ids` first."""
+        """Show the workspaces in rail, header and picker: there those of `recent_ids` first."""
         lists = (tuple(workspaces), tuple(recent_ids))
         if lists == self._workspace_lists:
             return  # every event of a session asks for it
         self._workspace_lists = lists
         self.rail.show_workspaces(workspaces)
-        self.switcher.show_workspaces(workspaces, recent_ids)
+        self.picker.show_workspaces(workspaces, recent_ids)
         active = next((workspace for workspace in workspaces if workspace.active), None)
         self.sidebar.show_workspace(active.name if active else "")
         for place in (self.sidebar, self.top_bar):

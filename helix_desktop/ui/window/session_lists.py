@@ -1,4 +1,4 @@
-"""Rail, switcher and session list in step with the workspaces; pin, archive, delete, each with Undo."""
+"""Rail, picker and session list in step with the workspaces; pin, archive, delete, each with Undo."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _ListMove(NamedTuple):
 
 
 class SessionLists(WindowPart):
-    """Fills rail, switcher and session list; pins, archives and deletes sessions, each with Undo."""
+    """Fills rail, picker and session list; pins, archives and deletes sessions, each with Undo."""
 
     def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
         super().__init__(window, windows)

@@ -66,7 +66,7 @@ WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7
 
 
 class WorkspaceRow(NamedTuple):
-    """One workspace in rail and switcher; `color` is #rrggbb, empty strings let the sidebar choose."""
+    """One workspace in rail and picker; `color` is #rrggbb, empty strings let the sidebar choose."""
 
     id: str
     name: str

@@ -218,7 +218,7 @@ class WorkspaceController(WindowPart):
     async def _open_workspace(self, workspace_id: str, read_only: bool, session_id: str | None) -> None:
         self._window.notices.end(_CLOSED_NOTICE, workspace_id)
         record = self._services.registry.get(workspace_id)
-        self._window.switcher.show_opening(workspace_id, record.name)
+        self._window.picker.show_opening(workspace_id, record.name)
         try:
             workspace = await self._session.job(
                 tr("Repairing {workspace}", workspace=record.name),
@@ -232,7 +232,7 @@ class WorkspaceController(WindowPart):
             return
         finally:
             self._repaired.discard(workspace_id)
-            self._window.switcher.show_opening(workspace_id, "")
+            self._window.picker.show_opening(workspace_id, "")
         if self._session.workspace_id != workspace_id:
             return
         if workspace not in self._opened_here:
@@ -483,9 +483,9 @@ class WorkspaceController(WindowPart):
             await self.restore_last()
         await self.sidebar.refresh()
 
-    @handles(intents.OpenSwitcher)
-    def _refresh_all_git(self) -> None:
-        """Read the states of all workspaces: the switcher lists them."""
+    @handles(intents.OpenPicker)
+    def _refresh_all_git(self, typed: str) -> None:
+        """Read the states of all workspaces: the picker lists them."""
         for record in self._services.registry.list_workspaces():
             self._services.git.refresh(record.id)
 

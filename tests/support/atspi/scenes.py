@@ -45,8 +45,8 @@ from helix_desktop.ui.settings.view import SettingsPage
 from helix_desktop.ui.timeline.page import TimelineState
 from helix_desktop.ui.window.main_window import CenterPage
 from helix_desktop.ui.window.notifications import Tray
+from helix_desktop.ui.window.picker import Picker
 from helix_desktop.ui.window.quit import RecoverySummary, report_crash
-from helix_desktop.ui.window.search_everything import SearchPanel
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDialog
 from tests.support.galleries import changes_samples
@@ -417,13 +417,12 @@ async def _found_sessions(rig: WindowRig) -> AsyncIterator[QWidget]:
 async def _found_messages(rig: WindowRig) -> AsyncIterator[QWidget]:
     """Results of a search over everything, with a filter."""
     async with _command(rig, "search_messages") as panel:
-        assert isinstance(panel, SearchPanel)
+        assert isinstance(panel, Picker)
         QTest.keyClicks(panel.search, "the")
         await until(lambda: len(panel.list_view.rows) > 1, "the results")
         panel.findChildren(QPushButton, "search_kind-message")[0].click()
         await until(lambda: len(panel.list_view.rows) > 1, "the messages")
         yield panel
-        panel.clear_filters()
 
 
 @asynccontextmanager
@@ -492,12 +491,11 @@ async def _wait_for_dialog(description: str) -> QWidget:
 
 
 def _front_dialog() -> QWidget | None:
-    kinds = ("Switcher", "CommandPalette", "SearchPanel")
     return next(
         (
             widget
             for widget in QApplication.topLevelWidgets() + QApplication.allWidgets()
-            if widget.isVisible() and (isinstance(widget, QDialog) or type(widget).__name__ in kinds)
+            if widget.isVisible() and isinstance(widget, QDialog | Picker)
         ),
         None,
     )
@@ -561,7 +559,7 @@ SCENES: dict[str, Scene] = {
     "sign-in-awaited": partial(_sign_in, is_started=True),
     "new-provider": _new_provider,
     "offered-models": _offered_models,
-    "switcher": partial(_command, name="switch_workspace"),
+    "picker": partial(_command, name="switch_workspace"),
     "commands": partial(_command, name="all_commands"),
     "secret": partial(_command, name="forget"),
     "budget": partial(_command, name="set_budget"),

@@ -141,9 +141,9 @@ def _show_problems(window: MainWindow) -> None:
     window.jobs.show_jobs(JOBS)
 
 
-def _show_switcher(window: MainWindow) -> None:
+def _show_picker(window: MainWindow) -> None:
     show_running_session(window)
-    window.switcher.open()
+    window.picker.open()
 
 
 def _show_missing_folder(window: MainWindow) -> None:
@@ -193,7 +193,7 @@ def _show_wrong_drop(window: MainWindow) -> None:
 STATES: dict[str, Callable[[MainWindow], None]] = {
     "work": show_running_session,
     "trouble": _show_problems,
-    "switcher": _show_switcher,
+    "picker": _show_picker,
     "welcome": lambda window: window.show_workspaces(()),
     "servers found": _show_found_servers,
     "no server": _show_no_server,

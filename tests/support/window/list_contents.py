@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTableView
 
-from helix_desktop.ui.window.switcher import Switcher
+from helix_desktop.ui.window.picker import Picker
 from helix_desktop.ui.window.workspace_badges import WorkspaceRow
 
 
@@ -15,6 +15,6 @@ def cell_texts(table: QTableView) -> list[list[str]]:
     return [[str(model.index(row, column).data()) for column in columns] for row in range(model.rowCount())]
 
 
-def workspaces_in(switcher: Switcher) -> list[WorkspaceRow]:
-    """Return the workspaces that match the switcher's search, in order."""
-    return [line.value for line in switcher.list_view.rows if isinstance(line.value, WorkspaceRow)]
+def workspaces_in(picker: Picker) -> list[WorkspaceRow]:
+    """Return the workspaces that match the picker's search, in order."""
+    return [line.value for line in picker.list_view.rows if isinstance(line.value, WorkspaceRow)]

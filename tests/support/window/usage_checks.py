@@ -98,14 +98,14 @@ async def check_usage_displays(rig: WindowRig) -> None:
 
 
 async def check_cache_totals(rig: WindowRig) -> str:
-    """Check that switcher and cache page agree; return the command line's answer."""
+    """Check that picker and cache page agree; return the command line's answer."""
     totals = await rig.workspace.store.totals()
     size, entries = format_bytes(totals.size), f"{totals.entries:,} entries"
-    rig.window.switcher.show_workspaces(rig.window.switcher._workspaces)
+    rig.window.picker.show_workspaces(rig.window.picker._workspaces)
     (switched,) = [
-        workspace.cache for workspace in rig.window.switcher._workspaces if workspace.id == rig.workspace.id
+        workspace.cache for workspace in rig.window.picker._workspaces if workspace.id == rig.workspace.id
     ]
-    assert switched == size, "switcher"
+    assert switched == size, "picker"
     rig.window.show_page("cache")
     counter = rig.views.outputs.get().filter_bar.counter
     listed = await rig.workspace.store.digests("newest", EntryFilter(kinds=("output",)))

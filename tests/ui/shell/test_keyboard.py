@@ -29,7 +29,7 @@ from helix_desktop.ui.kit.commands import WindowCommands, add_shortcut
 from helix_desktop.ui.kit.intents import Zoom
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.view import SettingsView
-from helix_desktop.ui.window.command_list import PLACE_WORDS, CommandPalette, command_text, shortcuts
+from helix_desktop.ui.window.command_list import PLACE_WORDS, command_text, shortcuts
 from helix_desktop.ui.window.key_bindings import (
     DEFAULT_KEYS,
     PAGES,
@@ -39,6 +39,7 @@ from helix_desktop.ui.window.key_bindings import (
     why_reserved,
 )
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.picker import Picker
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobRow
 from helix_desktop.ui.window.workspace_badges import WorkspaceRow
@@ -276,17 +277,17 @@ def test_two_pages_can_have_one_key_and_the_window_takes_it_from_both(window: Ma
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
-def opened(window: MainWindow) -> CommandPalette:
+def opened(window: MainWindow) -> Picker:
     QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
-    panel = window.help_windows.command_palette
-    assert panel is not None
-    assert panel.isVisible()
-    assert QApplication.focusWidget() is panel.search
-    return panel
+    picker = window.picker
+    assert picker.isVisible()
+    assert picker.search.text() == ">"
+    assert QApplication.focusWidget() is picker.search
+    return picker
 
 
-def words(panel: CommandPalette) -> list[str]:
-    return [line.words for line in panel.list_view.rows]
+def words(picker: Picker) -> list[str]:
+    return [line.words for line in picker.list_view.rows if not line.is_heading]
 
 
 def test_the_panel_opens_as_high_as_whole_lines(window: MainWindow) -> None:
@@ -322,10 +323,10 @@ def test_commands_are_found_by_words_of_users_their_menu_and_topics_of_the_guide
         ("dark mode", "Dark theme"),
         ("short description", "Cached"),
     ):
-        panel.search.setText(typed)
+        panel.search.setText(f">{typed}")
         assert words(panel)[0] == expected, typed
         if typed == "dark mode":
-            assert panel.list_view.rows[0].accessible_text.startswith("Dark theme, checked, View")
+            assert panel.list_view.rows[1].accessible_text.startswith("Dark theme, checked, View")
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
     assert window.help_windows.guide is not None
     assert window.help_windows.guide.isVisible()
@@ -346,7 +347,7 @@ def test_only_enabled_commands_are_offered(window: MainWindow) -> None:
     panel = opened(window)
     assert "Open folder…" in words(panel)
     assert "Compact conversation…" not in words(panel)
-    assert "Command palette…" not in words(panel)
+    assert "Commands…" not in words(panel)
     QTest.keyClicks(panel.search, "compact conv")
     assert words(panel) == []
     QTest.keyClick(panel.search, Qt.Key.Key_Return)
@@ -374,9 +375,7 @@ def test_the_window_remembers_whether_the_keyboard_was_in_use(window: MainWindow
     for is_by_keyboard in (True, False):
         window.setAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange, is_by_keyboard)
         window.commands.all_commands.trigger()  # as from a menu: its keys are use of the keyboard
-        panel = window.help_windows.command_palette
-        assert panel is not None
-        QTest.keyClick(panel, Qt.Key.Key_Escape)
+        QTest.keyClick(window.picker, Qt.Key.Key_Escape)
         assert window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange) == is_by_keyboard
 
 

@@ -1,4 +1,4 @@
-"""Rail, session list, switcher and the title of a session: what they say, by mouse and by keyboard."""
+"""Rail, session list, picker and the title of a session: what they say, by mouse and by keyboard."""
 
 from __future__ import annotations
 
@@ -369,64 +369,68 @@ def test_removed_rows_remove_their_squares(rail: Rail) -> None:
         rail.button("w3")
 
 
-def test_the_switcher_finds_by_path_and_switches(window: MainWindow) -> None:
+def test_the_picker_finds_by_path_and_switches(window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
     QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-    switcher = window.switcher
-    assert switcher.isVisible()
-    assert QApplication.focusWidget() is switcher.search
+    picker = window.picker
+    assert picker.isVisible()
+    assert QApplication.focusWidget() is picker.search
 
-    QCoreApplication.sendEvent(switcher.search, QInputMethodEvent("hao", []))
-    QTest.keyClick(switcher.search, Qt.Key.Key_Return)
-    QTest.keyClick(switcher.search, Qt.Key.Key_Escape)
-    assert switcher.isVisible(), "Esc canceled what was being composed"
-    QTest.keyClicks(switcher.search, "fix/par")
-    assert [workspace.id for workspace in workspaces_in(switcher)] == ["w1"]
-    switcher.search.clear()
-    QTest.keyClicks(switcher.search, "documents")
-    assert [workspace.id for workspace in workspaces_in(switcher)] == ["w3"]
-    with performed(switcher) as intents:
-        QTest.keyClick(switcher.search, Qt.Key.Key_Return)
+    QCoreApplication.sendEvent(picker.search, QInputMethodEvent("hao", []))
+    QTest.keyClick(picker.search, Qt.Key.Key_Return)
+    QTest.keyClick(picker.search, Qt.Key.Key_Escape)
+    assert picker.isVisible(), "Esc canceled what was being composed"
+    QTest.keyClicks(picker.search, "fix/par")
+    assert [workspace.id for workspace in workspaces_in(picker)] == ["w1"]
+    picker.search.clear()
+    QTest.keyClicks(picker.search, "documents")
+    assert [workspace.id for workspace in workspaces_in(picker)] == ["w3"]
+    with performed(picker) as intents:
+        QTest.keyClick(picker.search, Qt.Key.Key_Return)
     assert intents == [ShowWorkspace("w3")]
-    assert not switcher.isVisible()
+    assert not picker.isVisible()
 
 
 def test_a_search_names_the_workspaces_that_cannot_be_read(window: MainWindow) -> None:
-    note = window.switcher.note
+    note = window.picker.note
     window.show_workspaces(WORKSPACES)
-    window.switcher.open()
-    window.switcher.show_unread(["one", "two", "three", "four"])
+    window.picker.open()
+    window.picker.show_unread(["one", "two", "three", "four"])
     assert "searched" not in note.text()
-    QTest.keyClicks(window.switcher.search, "tide")
-    assert note.text() == "Can't be searched: one, two, three, 1 more. Choose one to see why."
-    window.switcher.show_unread(())
+    QTest.keyClicks(window.picker.search, "tide")
+    assert note.text() == "Can't be searched: one, two, three, 1 more. Open it to see why."
+    window.picker.show_unread(())
     assert "searched" not in note.text()
 
 
-def test_esc_and_a_click_outside_close_the_switcher(window: MainWindow) -> None:
+def test_esc_and_a_click_outside_close_the_picker(window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
-    window.switcher.open()
-    QTest.keyClick(window.switcher.search, Qt.Key.Key_Escape)
-    assert not window.switcher.isVisible()
+    window.picker.open()
+    QTest.keyClick(window.picker.search, Qt.Key.Key_Escape)
+    assert not window.picker.isVisible()
 
-    window.switcher.open()
+    window.picker.open()
     QTest.mouseClick(window.top_bar, Qt.MouseButton.LeftButton, _NONE, QPoint(5, 5))
-    assert not window.switcher.isVisible()
+    assert not window.picker.isVisible()
 
 
-def test_tab_stays_in_the_switcher_and_enter_presses_its_button(window: MainWindow) -> None:
+def test_tab_stays_in_the_picker_and_enter_presses_its_button(window: MainWindow) -> None:
     window.show_workspaces(WORKSPACES)
-    window.switcher.open()
-    QTest.keyClick(window.switcher.search, Qt.Key.Key_Tab)
+    window.picker.open()
+    QTest.keyClick(window.picker.search, Qt.Key.Key_Tab)
+    first_filter = QApplication.focusWidget()
+    assert first_filter is find_button(window.picker, "search_kind-places")
+    QTest.keyClick(first_filter, Qt.Key.Key_Backtab)
+    QTest.keyClick(window.picker.search, Qt.Key.Key_Backtab)
     add = QApplication.focusWidget()
     assert isinstance(add, QPushButton)
-    assert window.switcher.isVisible()
+    assert window.picker.isVisible()
     QTest.keyClick(add, Qt.Key.Key_Tab)
-    assert window.switcher.search.hasFocus()
+    assert window.picker.search.hasFocus()
     with performed(window) as intents:
         QTest.keyClick(add, Qt.Key.Key_Return)
     assert intents == [OpenFolder()]
-    assert not window.switcher.isVisible()
+    assert not window.picker.isVisible()
 
 
 def test_why_a_session_failed_is_said_as_words(qtbot: QtBot) -> None:

@@ -555,9 +555,8 @@ async def _check_prompt_files(rig: WindowRig, server: ChatServer) -> None:
     rig.composer.set_text("")
 
     rig.window.commands.all_commands.trigger()
-    palette = rig.window.help_windows.command_palette
-    assert palette is not None
-    palette.search.setText("review")
-    await until(lambda: len(palette.list_view.rows) == 1, "the prompt file in the palette")
-    palette.accept(palette.list_view.rows[0].value)
+    picker = rig.window.picker
+    picker.search.setText(">review")
+    await until(lambda: len(picker.list_view.rows) == 2, "the prompt file below its heading")
+    picker.accept(picker.list_view.rows[1].value)
     assert rig.composer.text() == "/review "

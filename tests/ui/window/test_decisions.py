@@ -175,9 +175,9 @@ async def _check_a_question_of_another_workspace(rig: WindowRig) -> None:
     await until(lambda: rig.rows(ApprovalRow), "a question")
     await rig.open_folder("other")
     rig.window.commands.switch_workspace.trigger()
-    badges = {row.id: row.badge for row in workspaces_in(rig.window.switcher)}
+    badges = {row.id: row.badge for row in workspaces_in(rig.window.picker)}
     assert badges[first] == "waiting"
-    rig.window.switcher.hide()
+    rig.window.picker.hide()
     assert not rig.rows(ApprovalRow)
     line = rig.window.waiting_sessions
     await until(line.button.isVisible, "the line below")

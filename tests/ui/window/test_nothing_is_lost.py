@@ -555,8 +555,8 @@ async def _check_a_missing_folder(rig: WindowRig, identity: str) -> None:
     assert rig.window.places.missing.get().isVisible()
     assert "Folder not found. Sessions are kept." in _words(rig.window.sidebar)
     rig.window.commands.switch_workspace.trigger()
-    assert sorted(row.badge for row in workspaces_in(rig.window.switcher)) == ["", "", "missing"]
-    rig.window.switcher.hide()
+    assert sorted(row.badge for row in workspaces_in(rig.window.picker)) == ["", "", "missing"]
+    rig.window.picker.hide()
     rig.wiring.services.registry.relocate(identity, rig.folder / "moved")
     await rig.wiring.workspace_controller.open_workspace(identity)
     assert not rig.window.places.missing.get().isVisible()

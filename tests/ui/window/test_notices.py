@@ -289,9 +289,9 @@ async def _check_the_state(rig: WindowRig) -> None:
     await until(lambda: in_sidebar.accessibleName() == "Git: fix/it · 1 changed", "the change")
     assert in_sidebar.toolTip().startswith("Branch fix/it\n1 changed file\n")
     rig.window.commands.switch_workspace.trigger()
-    rows = workspaces_in(rig.window.switcher)
+    rows = workspaces_in(rig.window.picker)
     assert [row.git.on_one_line for row in rows if row.name == "state"] == ["fix/it · 1 changed"]
-    rig.window.switcher.hide()
+    rig.window.picker.hide()
 
     rig.window.resize(1440, 900)
     rig.window.commands.toggle_sidebar.trigger()

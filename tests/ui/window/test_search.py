@@ -18,8 +18,8 @@ from helix_desktop.services.search_everything import SearchFindings, SearchPart,
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import SearchEverything
-from helix_desktop.ui.window.search_everything import FoundHit, SearchPanel
-from helix_desktop.ui.window.switcher import MessageRow, SessionRow, Switcher
+from helix_desktop.ui.window.picker import Picker, SessionRow
+from helix_desktop.ui.window.search_everything import FoundHit
 from tests.support.model_servers.chat_server import (
     ChatServer,
     replies_in_order,
@@ -37,51 +37,55 @@ def shows(panel: QWidget, words: str) -> bool:
 
 def found(rig: WindowRig) -> list[str]:
     """Return the sessions that Ctrl+K lists, by id."""
-    lines = rig.window.switcher.list_view.rows
+    lines = rig.window.picker.list_view.rows
     return [line.value.id for line in lines if isinstance(line.value, SessionRow)]
 
 
 async def test_a_search_says_at_once_that_not_all_is_indexed(rig: WindowRig) -> None:
     await rig.open_folder("project")
-    panel = SearchPanel(rig.window, rig.wiring.session)
+    picker = rig.window.picker
+    picker.search_everything("tide")
     findings = SearchFindings(SearchRequest("tide"))
     findings.add(SearchPart(rig.workspace.id, unindexed=60, events=100))
-    panel._show(findings, False)
-    assert panel.note.text() == "Still indexing (40 %): older messages may be missing."
-    panel._show(SearchFindings(SearchRequest("tide")), True)
-    assert "Still indexing" not in panel.note.text()
+    picker._show_found(findings, False)
+    assert picker.note.text() == "Still indexing (40 %): older messages may be missing."
+    picker._show_found(SearchFindings(SearchRequest("tide")), True)
+    assert "Still indexing" not in picker.note.text()
 
 
-def lines(switcher: Switcher) -> list[str]:
-    """Return what is listed, headings in brackets."""
-    listed = switcher.list_view.rows
-    return [f"[{line.words}]" if line.is_heading else line.words for line in listed]
+def lines(picker: Picker) -> list[str]:
+    """Return what is listed, headings in brackets without their details."""
+    listed = picker.list_view.rows
+    return [f"[{line.words.split(',')[0]}]" if line.is_heading else line.words for line in listed]
 
 
-def marked_words(switcher: Switcher) -> list[str]:
-    rows = [line.value for line in switcher.list_view.rows if isinstance(line.value, MessageRow)]
+def marked_words(picker: Picker) -> list[str]:
+    rows = [line.value for line in picker.list_view.rows if isinstance(line.value, FoundHit)]
     return [row.hit.excerpt[start:end] for row in rows for start, end in row.marks]
 
 
-def painted_marks(switcher: Switcher, line: str) -> int:
+def painted_marks(picker: Picker, line: str) -> int:
     """Return how many words of a line are painted on the color of what was searched for."""
-    place = lines(switcher).index(line)
-    box = switcher.list_view.visualRect(switcher.list_view.row_model.index(place))
-    picture = switcher.list_view.viewport().grab(box).toImage()
+    place = lines(picker).index(line)
+    box = picker.list_view.visualRect(picker.list_view.row_model.index(place))
+    picture = picker.list_view.viewport().grab(box).toImage()
     color = QColor(current_theme().warn_soft)
     heights = range(picture.height())
     columns = [any(picture.pixelColor(x, y) == color for y in heights) for x in range(picture.width())]
     return sum(here and not before for before, here in pairwise((False, *columns)))
 
 
-def chosen(switcher: Switcher) -> str:
-    return str(switcher.list_view.currentIndex().data())
+def chosen(picker: Picker) -> str:
+    return str(picker.list_view.currentIndex().data())
 
 
 def press_key(
-    switcher: Switcher, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    picker: Picker, key: Qt.Key, modifier: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
 ) -> None:
-    QTest.keyClick(switcher.search, key, modifier)
+    QTest.keyClick(picker.search, key, modifier)
+
+
+FOUND_LEXER = ["[Look at the lexer]", "The lexer is fixed"]
 
 
 async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: WindowRig) -> None:
@@ -96,65 +100,65 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: Window
         await rig.run_turn("Write the invoices")
         second = await rig.open_folder("second")
         await rig.run_turn("Something else")
-        switcher, commands = rig.window.switcher, rig.window.commands
+        picker, commands = rig.window.picker, rig.window.commands
 
         commands.switch_workspace.trigger()
         everything = [
             "[Workspaces]", "first", "second", "[Sessions]", "Write the invoices", "Look at the lexer",
         ]  # fmt: skip
-        await until(lambda: lines(switcher) == everything, "workspaces and sessions")
-        assert chosen(switcher) == "first"
+        await until(lambda: lines(picker) == everything, "workspaces and sessions")
+        assert chosen(picker) == "first"
 
         # A message of another workspace and session, at its place.
-        QTest.keyClicks(switcher.search, "lexer fixed")
-        assert lines(switcher) == []
-        await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message alone")
-        _check_marks(switcher)
-        press_key(switcher, Qt.Key.Key_Return)
+        QTest.keyClicks(picker.search, "lexer fixed")
+        assert lines(picker) == []
+        await until(lambda: lines(picker) == FOUND_LEXER, "the message alone")
+        _check_marks(picker)
+        press_key(picker, Qt.Key.Key_Return)
         await until(lambda: rig.wiring.session.workspace_id == first, "the other workspace")
         await until(lambda: rig.app_window.shown_session.session_id == session_id, "its session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Look at the lexer"], "its rows")
         await until(rig.composer.editor.hasFocus, "the end of the way there")
         await until(lambda: rig.chat.find_bar.count.text == "2", "its word marked and counted")
-        assert not switcher.isVisible()
+        assert not picker.isVisible()
 
         # The signs limit what is searched; a command is run, and listed first from now on.
         commands.switch_workspace.trigger()
-        QTest.keyClicks(switcher.search, "@i")
-        await until(lambda: "Write the invoices" in lines(switcher), "the sessions")
-        assert all(line == "[Sessions]" or "[" not in line for line in lines(switcher))
-        switcher.search.setText(">larger text")
-        assert lines(switcher) == ["[Commands]", "Larger text"]
-        press_key(switcher, Qt.Key.Key_Return)
+        QTest.keyClicks(picker.search, "@i")
+        await until(lambda: "Write the invoices" in lines(picker), "the sessions")
+        assert all(line == "[Sessions]" or "[" not in line for line in lines(picker))
+        picker.search.setText(">larger text")
+        assert lines(picker) == ["[Commands]", "Larger text"]
+        press_key(picker, Qt.Key.Key_Return)
         commands.switch_workspace.trigger()
-        await until(lambda: "Larger text" in lines(switcher), "the command that was used")
-        switcher.search.setText("zzzz")
-        await until(lambda: shows(switcher, "No results"), "the end of the search")
+        await until(lambda: "Larger text" in lines(picker), "the command that was used")
+        picker.search.setText("zzzz")
+        await until(lambda: shows(picker, "No results. Try fewer words."), "the end of the search")
 
         # Ctrl+Enter begins a session in the workspace of the line.
-        switcher.search.setText("second")
-        press_key(switcher, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        picker.search.setText("second")
+        press_key(picker, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
         await until(
             lambda: rig.wiring.session.workspace_id == second and not rig.rows(UserRow), "a new session"
         )
         await _check_an_opening_workspace(rig, first)
 
 
-def _check_marks(switcher: Switcher) -> None:
+def _check_marks(picker: Picker) -> None:
     """Each word is marked where it stands, the last one of the line, too."""
-    assert marked_words(switcher) == ["lexer", "fixed"]
-    assert painted_marks(switcher, "The lexer is fixed") == 2
+    assert marked_words(picker) == ["lexer", "fixed"]
+    assert painted_marks(picker, "The lexer is fixed") == 2
 
 
 async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:
     """Closed, its messages are found in its store alone; while it is being opened it is named."""
-    switcher, services = rig.window.switcher, rig.wiring.services
+    picker, services = rig.window.picker, rig.wiring.services
     await rig.wiring.workspace_controller.close_workspace(workspace_id)
     rig.window.commands.switch_workspace.trigger()
-    QTest.keyClicks(switcher.search, "lexer fixed")
-    await until(lambda: "The lexer is fixed" in lines(switcher), "the message")
+    QTest.keyClicks(picker.search, "lexer fixed")
+    await until(lambda: "The lexer is fixed" in lines(picker), "the message")
     assert workspace_id not in services.open_workspaces
-    press_key(switcher, Qt.Key.Key_Escape)
+    press_key(picker, Qt.Key.Key_Escape)
     async with asyncio.timeout(TIMEOUT_S), services.borrow_store(workspace_id) as store:
         assert await store.sessions(), "the panel let go of the store"
     opening = asyncio.get_running_loop().create_task(
@@ -162,11 +166,11 @@ async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None
     )
     await asyncio.sleep(0)
     rig.window.commands.switch_workspace.trigger()
-    QTest.keyClicks(switcher.search, "lexer fixed")
-    assert switcher.note.text().startswith("Still opening: first.")
+    QTest.keyClicks(picker.search, "lexer fixed")
+    assert picker.note.text().startswith("Still opening: first.")
     await opening
-    await until(lambda: lines(switcher) == ["[Messages]", "The lexer is fixed"], "the message")
-    assert "Still opening" not in switcher.note.text()
+    await until(lambda: lines(picker) == FOUND_LEXER, "the message")
+    assert "Still opening" not in picker.note.text()
 
 
 LEXER = (
@@ -182,20 +186,14 @@ LEXER = (
 GAUGE = ({"role": "user", "content": "Why does the gauge say 61 % at the end?"}, *LEXER[3:])
 
 
-def rows(panel: SearchPanel) -> list[str]:
-    """Return what is listed, headings in brackets, without their details."""
-    lines = panel.list_view.rows
-    return [f"[{line.words.split(',')[0]}]" if line.is_heading else line.words for line in lines]
-
-
-def choose(panel: SearchPanel, kind: str) -> FoundHit:
+def choose(picker: Picker, kind: str) -> FoundHit:
     """Move down to the first result of a kind."""
-    for _ in panel.list_view.rows:
-        line = panel.list_view.current
+    for _ in picker.list_view.rows:
+        line = picker.list_view.current
         if line is not None and isinstance(line.value, FoundHit) and line.value.hit.kind == kind:
             return line.value
-        QTest.keyClick(panel.search, Qt.Key.Key_Down)
-    raise AssertionError(f"no {kind} in {rows(panel)}")
+        QTest.keyClick(picker.search, Qt.Key.Key_Down)
+    raise AssertionError(f"no {kind} in {lines(picker)}")
 
 
 async def import_session(rig: WindowRig, folder: Path, name: str, *messages: Mapping[str, object]) -> str:
@@ -209,13 +207,13 @@ async def import_session(rig: WindowRig, folder: Path, name: str, *messages: Map
     return workspace_id
 
 
-async def search(rig: WindowRig, words: str, expected: str) -> SearchPanel:
+async def search(rig: WindowRig, words: str, expected: str) -> Picker:
     """Press the keys, type, and wait until something is listed."""
-    panel = rig.window.search_panel.get()
+    picker = rig.window.picker
     rig.window.commands.search_messages.trigger()
-    QTest.keyClicks(panel.search, words)
-    await until(lambda: expected in rows(panel), f"{expected} among {rows(panel)}")
-    return panel
+    QTest.keyClicks(picker.search, words)
+    await until(lambda: expected in lines(picker), f"{expected} among {lines(picker)}")
+    return picker
 
 
 async def test_results_open_where_they_stand(tmp_path: Path, rig: WindowRig) -> None:
@@ -228,13 +226,13 @@ async def test_results_open_where_they_stand(tmp_path: Path, rig: WindowRig) -> 
 
 
 async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:
-    panel = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
-    assert rows(panel)[0].startswith("[The LEXER loops")
-    found = choose(panel, "message")
+    picker = await search(rig, "lexer loops", "The LEXER loops at the end of a file")
+    assert lines(picker)[0].startswith("[The LEXER loops")
+    found = choose(picker, "message")
     hit = found.hit
     assert [hit.excerpt[start:end] for start, end in found.marks] == ["LEXER", "loops"]
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    assert not panel.isVisible()
+    QTest.keyClick(picker.search, Qt.Key.Key_Return)
+    assert not picker.isVisible()
     await until(lambda: rig.wiring.session.workspace_id == lexer, "the other workspace")
     await until(lambda: rig.wiring.session.id == hit.session, "its session")
     await until(rig.chat.find_bar.isVisible, "the word marked")
@@ -242,38 +240,37 @@ async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> N
 
 
 async def _check_an_output_and_the_filters(rig: WindowRig) -> None:
-    panel = await search(rig, "end", "Why does the gauge say 61 % at the end?")
-    assert sum(line.startswith("[") for line in rows(panel)) == 2
-    find_button(panel, "search_here").click()
-    await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 1, "this workspace alone")
-    find_button(panel, "clear_filters").click()
-    await until(lambda: sum(line.startswith("[") for line in rows(panel)) == 2, "all workspaces")
-    panel.search.setText("lexer")
-    find_button(panel, "search_kind-file").click()
-    await until(lambda: rows(panel)[1:] == ["src/lexer.py"], "the file alone")
-    find_button(panel, "search_kind-output").click()
-    await until(lambda: rows(panel)[1:] == ["while lexer.pos:"], "the output alone")
-    row = choose(panel, "output").hit
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
+    picker = await search(rig, "end", "Why does the gauge say 61 % at the end?")
+    assert sum(line.startswith("[") for line in lines(picker)) == 2
+    find_button(picker, "search_here").click()
+    await until(lambda: sum(line.startswith("[") for line in lines(picker)) == 1, "this workspace alone")
+    find_button(picker, "search_here").click()
+    await until(lambda: sum(line.startswith("[") for line in lines(picker)) == 2, "all workspaces")
+    picker.search.setText("lexer")
+    find_button(picker, "search_kind-file").click()
+    await until(lambda: lines(picker)[1:] == ["src/lexer.py"], "the file alone")
+    find_button(picker, "search_kind-output").click()
+    await until(lambda: lines(picker)[1:] == ["while lexer.pos:"], "the output alone")
+    row = choose(picker, "output").hit
+    QTest.keyClick(picker.search, Qt.Key.Key_Return)
     await until(lambda: rig.window.page() == "cache", "the cache")
     await until(lambda: rig.window.pages.outputs.get().selected == row.digest, "the entry")
 
 
 async def _check_what_is_said(rig: WindowRig) -> None:
-    panel = rig.window.search_panel.get()
-    find_button(panel, "clear_filters").click()
+    picker = rig.window.picker
     rig.window.perform(SearchEverything("xylophone"))
-    await until(lambda: shows(panel, "No results. Try fewer words."), "nothing found")
-    find_button(panel, "search_days-7").click()
-    await until(lambda: shows(panel, "No results with these filters."), "the filters")
-    panel.search.setText("")
-    await until(lambda: shows(panel, "Type words"), "what to do")
-    panel.search.setText("x" * 300)
-    await until(lambda: shows(panel, "the limit is 200"), "why it can't be searched")
-    QTest.keyClick(panel.search, Qt.Key.Key_Escape)
-    assert not panel.isVisible()
+    await until(lambda: shows(picker, "No results. Try fewer words."), "nothing found")
+    find_button(picker, "search_days-7").click()
+    await until(lambda: shows(picker, "No results with these filters."), "the filters")
+    picker.search.setText("")
+    await until(lambda: shows(picker, "Type words"), "what to do")
+    picker.search.setText("x" * 300)
+    await until(lambda: shows(picker, "the limit is 200"), "why it can't be searched")
+    QTest.keyClick(picker.search, Qt.Key.Key_Escape)
+    assert not picker.isVisible()
     rig.window.perform(SearchEverything())
-    assert panel.search.selectedText() == "x" * 300, "the words of the last search"
+    assert picker.search.selectedText() == "x" * 300, "the words of the last search"
 
 
 async def _check_more_of_a_session(folder: Path, rig: WindowRig, broken: str) -> None:
@@ -284,13 +281,11 @@ async def _check_more_of_a_session(folder: Path, rig: WindowRig, broken: str) ->
     version = rig.wiring.services.registry.store_folder(broken) / "format"
     version.write_text(version.read_text().replace('"schema":1', '"schema":99'))
     rig.window.commands.search_messages.trigger()
-    find_button(rig.window.search_panel.get(), "clear_filters").click()
-    rig.window.search_panel.get().search.clear()
-    panel = await search(rig, "tide", "More in this session")
-    assert len(rows(panel)) == 7
-    await until(lambda: "Can't be searched: lexer" in panel.note.text(), "which one")
-    while panel.list_view.currentIndex().data() != "More in this session":
-        QTest.keyClick(panel.search, Qt.Key.Key_Down)
-    QTest.keyClick(panel.search, Qt.Key.Key_Return)
-    await until(lambda: len(rows(panel)) == 13, "all of them")
-    assert panel.isVisible()
+    picker = await search(rig, "tide", "More in this session")
+    assert len(lines(picker)) == 7
+    await until(lambda: "Can't be searched: lexer" in picker.note.text(), "which one")
+    while picker.list_view.currentIndex().data() != "More in this session":
+        QTest.keyClick(picker.search, Qt.Key.Key_Down)
+    QTest.keyClick(picker.search, Qt.Key.Key_Return)
+    await until(lambda: len(lines(picker)) == 13, "all of them")
+    assert picker.isVisible()

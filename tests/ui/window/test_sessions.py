@@ -31,8 +31,8 @@ from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.kit.session import SessionMissing
 from helix_desktop.ui.outputs.filter_bar import age_options, tool_option
 from helix_desktop.ui.window.main_window import MainWindow
+from helix_desktop.ui.window.picker import Picker, SessionRow
 from helix_desktop.ui.window.sidebar.rail import WorkspaceButton
-from helix_desktop.ui.window.switcher import SessionRow, Switcher
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
@@ -191,7 +191,7 @@ def listed(rig: WindowRig) -> list[str]:
 
 def found(rig: WindowRig) -> list[str]:
     """Return the sessions that Ctrl+K lists, by id."""
-    lines = rig.window.switcher.list_view.rows
+    lines = rig.window.picker.list_view.rows
     return [line.value.id for line in lines if isinstance(line.value, SessionRow)]
 
 
@@ -223,7 +223,7 @@ async def _check_an_unused_session(rig: WindowRig) -> None:
     await until(lambda: listed(rig) == [other, first], "it is gone")
     rig.window.commands.switch_workspace.trigger()
     await until(lambda: found(rig) == [other], "in Ctrl+K, too")
-    rig.window.switcher.close()
+    rig.window.picker.close()
     assert {info.id for info in await rig.workspace.sessions()} == {first, other, empty}, "none is deleted"
     assert await _begin(rig) == empty
     await until(lambda: listed(rig) == [empty, other, first], "it is back")
@@ -527,7 +527,7 @@ async def _check_a_restart(rig: WindowRig, left: Left) -> None:
     assert not bar.current_filter.is_narrowing, "it stays with its workspace"
 
 
-def lines(switcher: Switcher) -> list[str]:
+def lines(picker: Picker) -> list[str]:
     """Return what is listed, headings in brackets."""
-    listed = switcher.list_view.rows
+    listed = picker.list_view.rows
     return [f"[{line.words}]" if line.is_heading else line.words for line in listed]

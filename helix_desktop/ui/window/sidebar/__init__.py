@@ -1,1 +1,1 @@
-"""The sidebar: workspaces, sessions, switcher."""
+"""The sidebar: workspaces, sessions, picker."""

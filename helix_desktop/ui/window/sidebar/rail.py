@@ -1,4 +1,4 @@
-"""Workspaces in rail and switcher: their rows, names and squares; the rail at the window's edge."""
+"""Workspaces in rail and picker: their rows, names and squares; the rail at the window's edge."""
 
 from __future__ import annotations
 
