@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import codecs
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +29,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.permissions.rules import suggest_edit_rules
 from helix_desktop.tools.files.file_versions import versions_of
 from helix_desktop.tools.files.jail import FileStamp, Jail
+from helix_desktop.tools.files.letters import find_in_either_form, letters_note, written_like
 from helix_desktop.tools.tool import Tool
 
 _text = TextContext("Tools")
@@ -177,11 +179,15 @@ class Edit(Arguments, frozen=True):
 
 
 class Replacements(msgspec.Struct, frozen=True):
-    """Where a text was replaced: offsets in the text before it, as UTF-8, and the length of both texts."""
+    """Where a text was replaced: offsets in the text before it, as UTF-8, and the length of both texts.
+
+    `note` says in a few words how the text in the file differs from `old_text`; empty: it does not.
+    """
 
     starts: list[int]
     old_length: int
     new_length: int
+    note: str = ""
 
     def place_after(self, offset: int) -> int:
         """Return where a place of the text is now: in a text that was replaced, at its beginning."""
@@ -211,6 +217,10 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
     if not starts and (mixed := _with_other_line_ends(rel, text, edit)):
         old, new = mixed
         starts = _offsets(text, old)
+    note = ""
+    if not starts and encoding and (spelled := _with_other_letters(rel, text.decode(), old.decode())):
+        old, new = spelled.encode(), written_like(spelled, new.decode()).encode()
+        starts, note = _offsets(text, old), letters_note(spelled)
     if not starts:
         raise _not_found(rel, text, edit.old_text, is_text=bool(encoding))
     if len(starts) > 1 and not edit.replace_all:
@@ -223,7 +233,7 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
     after = text.replace(old, new)
     if encoding not in ("", "utf-8"):
         after = _encoded(rel, after.decode(), encoding)
-    return after, Replacements(starts, len(old), len(new))
+    return after, Replacements(starts, len(old), len(new), note)
 
 
 def refuse_marker(argument: str, text: str) -> None:
@@ -314,6 +324,19 @@ def _with_other_line_ends(rel: str, text: bytes, edit: Edit) -> tuple[bytes, byt
     first, *others = edit.new_text.replace("\r\n", "\n").encode().split(b"\n")
     added = (end + line for end, line in zip(chain(ends, repeat(ends[-1])), others, strict=False))
     return places[0], first + b"".join(added)
+
+
+def _with_other_letters(rel: str, text: str, old: str) -> str:
+    """Return `old` as a file spells it whose letters are composed or decomposed otherwise; empty: nowhere."""
+    if old.isascii():
+        return ""
+    spellings = find_in_either_form(text, old)
+    if len(spellings) > 1:
+        raise ToolError(
+            f"old_text occurs in {rel} with composed and with decomposed letters, and not as it was given.",
+            fix="Edit one place after the other: give more of the text around it.",
+        )
+    return spellings[0] if spellings else ""
 
 
 def _not_found(rel: str, text: bytes, old_text: str, *, is_text: bool) -> ToolError:
@@ -446,6 +469,15 @@ class MultiEditArguments(Arguments, frozen=True):
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(min_length=1, max_length=_MAX_EDITS)]
 
 
+def _refuse_backslash(path: str, separator: str = os.sep) -> None:
+    """Raise ToolError for a new file with a backslash in its name, where that separates no folders."""
+    if "\\" in path and separator != "\\":
+        raise ToolError(
+            f"{path} was not written: \\ separates no folders on this system.",
+            fix=f"Write {path.replace(chr(92), '/')}, or make a file of that very name with run_command.",
+        )
+
+
 class WriteFile(Tool[WriteFileArguments]):
     """Writes a whole file, but not over changes made after the user saw the diff."""
 
@@ -477,6 +509,8 @@ class WriteFile(Tool[WriteFileArguments]):
     def _change(self, args: WriteFileArguments) -> FileWrite:
         refuse_marker("content", args.content)
         rel, before, stamp = self._writer.read_current(args.path)
+        if before is None:
+            _refuse_backslash(args.path)
         after, preserved = reencode(rel, before, args.content)
         if len(after) > MAX_BYTES:
             raise ToolError("The content is over 16 MB.", fix="Write a program that makes the file.")
@@ -530,6 +564,7 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
     """Apply edits in order and return the change of each file; blocks. Raises ToolError."""
     changes: dict[str, FileWrite] = {}
     places: dict[str, list[_Place]] = {}
+    notes: dict[str, str] = {}
     for number, edit in enumerate(edits, 1):
         try:
             rel, before, stamp = writer.read_current(edit.path)
@@ -552,13 +587,18 @@ def apply_edits(writer: FileWriter, edits: tuple[Edit, ...]) -> list[FileWrite]:
                 raise
             what = f"No edit was made, for edit {number} of {len(edits)} fails: {error.what}"
             raise ToolError(what, error.why, error.fix) from error
+        if replaced.note:
+            notes[rel] = f"; {replaced.note}"
         moved = [place.after(replaced) for place in places.get(rel, ())]
         places[rel] = [*moved, _Place(replaced.starts[:_NAMED_PLACES], len(replaced.starts)).after(replaced)]
         changes[rel] = FileWrite(
             rel, first.before if first else before, first.stamp if first else stamp, after, ""
         )
+    described = {
+        rel: f"{_describe(change, places[rel])}{notes.get(rel, '')}" for rel, change in changes.items()
+    }
     return [
-        replace(change, note=f"Edited {escape_hidden_name(rel)}: {_describe(change, places[rel])}.")
+        replace(change, note=f"Edited {escape_hidden_name(rel)}: {described[rel]}.")
         for rel, change in changes.items()
     ]
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Annotated, NamedTuple
+from unicodedata import normalize
 
 import msgspec
 from msgspec.structs import replace
@@ -19,12 +20,14 @@ from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
 from helix_desktop.tools.files.jail import LEFT_OUT, IgnoreFile, Jail, MarkedIgnoreFiles, SearchRoot
+from helix_desktop.tools.files.letters import composed, in_either_form
 from helix_desktop.tools.process import ProcessResult, Ripgrep, held, normalize_path
 from helix_desktop.tools.tool import UnguardedTool
 
 _MAX_LINES, _MAX_HIT_FILES, _MAX_BINARIES = 2_000, 500, 20
 _BINARY = re.compile(r'(\./[^\0]*?|[^\0\n]+?): binary file matches \(found "\\0" byte around offset \d+\)\n')
 _SECRETS_LEFT_OUT = "; files that may hold keys, such as .env, are not searched: read_file asks the user"
+_OTHER_LETTERS = "(the letters of the text are composed otherwise, as e + U+0301 in place of é)\n"
 _NARROW = "narrow the path, the glob or the pattern"
 
 
@@ -49,22 +52,27 @@ class SearchText(UnguardedTool[SearchTextArguments]):
     ) -> ToolResult:
         if not args.pattern:
             raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
+        note = ""
         async with held(self._jail.hold_folder(args.path)) as root:
-            scope = [*([f"--glob={args.glob}"] if args.glob else []), *gitignore_options(root)]
+            scope = [*(f"--glob={glob}" for glob in _spellings(args.glob)), *gitignore_options(root)]
             scope += hidden_globs(self._jail, root)
             place = ["--", f"./{root.file_name}" if root.file_name else "."]
-            result = await self._ripgrep.run(
-                [*_OPTIONS, f"--context={args.context}", *scope, f"--regexp={args.pattern}", *place], root.cwd
-            )
+            options = [*_OPTIONS, f"--context={args.context}", *scope]
             marked = MarkedIgnoreFiles(root.cwd)
-            found = await asyncio.to_thread(_hits, result, root.path, self._jail.limits.ignore_file, marked)
+            result, found = await self._search(root, [*options, f"--regexp={args.pattern}", *place], marked)
+            either_form = in_either_form(args.pattern)
+            if not found.files and either_form != args.pattern and "[" not in args.pattern:
+                result, found = await self._search(
+                    root, [*options, f"--regexp={either_form}", *place], marked
+                )
+                note = _OTHER_LETTERS if found.files else ""
             hides_secrets = False
             if not found.files:
                 listed = await self._ripgrep.run(["--files", "--null", *scope, *place], root.cwd)
                 hides_secrets = await asyncio.to_thread(_has_secrets, self._jail, root, listed, marked)
         where = "/".join(part for part in (root.path, escape_undecodable(root.file_name)) if part)
         if found.files:
-            text = await asyncio.to_thread(_listed, found)
+            text = await asyncio.to_thread(_listed, found) + note
         else:
             typed = repr(args.pattern).replace("\\\\", "\\")  # a doubled backslash reads as a wrong pattern
             place_text = (where or "the workspace") + (f" (only {args.glob})" if args.glob else "")
@@ -73,6 +81,13 @@ class SearchText(UnguardedTool[SearchTextArguments]):
         text += f"(there is too much to look at all of it; {_NARROW})\n" if result.dropped_bytes else ""
         text += _binary_text(found.binaries) + (LEFT_OUT if self._jail.limits.ignore_file.exists else "")
         return ToolResult(text.encode(errors="replace"), target=f"{args.pattern} in {where or '.'}")
+
+    async def _search(
+        self, root: SearchRoot, arguments: Sequence[str], marked: MarkedIgnoreFiles
+    ) -> tuple[ProcessResult, _Hits]:
+        result = await self._ripgrep.run(arguments, root.cwd)
+        ignore_file = self._jail.limits.ignore_file
+        return result, await asyncio.to_thread(_hits, result, root.path, ignore_file, marked)
 
 
 _OPTIONS = ("--null", "--no-heading", "--with-filename", "--binary", "--sort=path")
@@ -94,6 +109,19 @@ def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
     inside = tuple(root.path.split("/")) if root.path else ()
     tops = [top[len(inside) :] for top in jail.limits.hidden if top[: len(inside)] == inside]
     return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]
+
+
+def _spellings(glob: str) -> list[str]:
+    """Return a glob, and the same with its brackets, its braces or both as characters of a name."""
+    found = [glob] if glob else []
+    for signs in ("[]", "{}"):
+        if any(sign in glob for sign in signs):
+            found += [re.sub(f"[{re.escape(signs)}]", r"[\g<0>]", each) for each in found]
+    sets = (token[1:-1] for token in _TOKEN.findall(glob) if token.startswith("[") and token != "[")
+    if _NO_SET in map(_set_regex, sets):  # ripgrep refuses a wrong range
+        found = [each for each in found if "[[]" in each]
+    spelled = [each for glob in found for each in (glob, normalize("NFD", glob), composed(glob))]
+    return list(dict.fromkeys(spelled))
 
 
 def _literal(path: str) -> str:
@@ -224,7 +252,8 @@ def _binary_text(files: list[str]) -> str:
 _MAX_FILES = 1_000
 _MAX_PLACES = 3  # of one name: more say nothing of the one that is looked for
 _MAX_PATTERN = 400  # characters of a pattern
-_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|\{[^{}/]*\}|.", re.DOTALL)
+_NO_SET = "(?!)"  # matches nothing
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\\[\[\]{}]|\[!?[^\]/]+\]|\{[^{}/]*\}|.", re.DOTALL)
 
 
 class FindFilesArguments(Arguments, frozen=True):
@@ -294,27 +323,44 @@ def _compile_glob(pattern: str) -> re.Pattern[str]:
     if not pattern or len(pattern) > _MAX_PATTERN:
         raise ToolError("pattern is empty or over 400 characters.", fix="Give a glob such as src/**/*.py.")
     anywhere = pattern if "/" in pattern else f"**/{pattern}"
-    return re.compile(
-        "".join(_part_regex(token) for token in _TOKEN.findall(anywhere.removeprefix("/"))), re.DOTALL
-    )
+    return re.compile(_regex(composed(anywhere.removeprefix("/"))), re.DOTALL)
+
+
+def _regex(glob: str) -> str:
+    return "".join(map(_part_regex, _TOKEN.findall(glob)))
 
 
 def _part_regex(token: str) -> str:
-    """Return one token of a glob as a regular expression; `*` and `?` never match a slash."""
+    """Return one token of a glob as a regular expression; `*` and `?` never match a slash.
+
+    Brackets and braces also stand for themselves: folders of web routes are named `[id]`.
+    """
     fixed = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
     if fixed is not None:
         return fixed
+    if token.startswith("\\") and len(token) > 1:
+        return f"\\\\?{re.escape(token[1])}"
     if token.startswith("[") and len(token) > 1:
-        inside = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
-        return f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside.replace('^', chr(92) + '^')}]"
+        return f"(?:{_set_regex(token[1:-1])}|{re.escape(token)})"
     if token.startswith("{") and len(token) > 1:
-        choices = ("".join(map(_part_regex, _TOKEN.findall(choice))) for choice in token[1:-1].split(","))
-        return f"(?:{'|'.join(choices)})"
+        choices = "|".join(map(_regex, token[1:-1].split(",")))
+        return f"(?:{choices}|\\{{{_regex(token[1:-1])}\\}})"
     return re.escape(token)
 
 
+def _set_regex(inside: str) -> str:
+    """Return a set of characters as a regular expression; one that no character is in for a wrong range."""
+    escaped = inside.replace("\\", "\\\\").replace("[", "\\[")
+    found = f"[^/{escaped[1:]}]" if escaped.startswith("!") else f"[{escaped.replace('^', chr(92) + '^')}]"
+    try:
+        re.compile(found)
+    except re.error:
+        return _NO_SET
+    return found
+
+
 def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: str) -> str:
-    matches = sorted(filter(regex.fullmatch, _names(output)))
+    matches = sorted(name for name in _names(output) if regex.fullmatch(composed(name)))
     where = folder or "the workspace"
     if not matches:
         return f"No file matches {pattern!r} in {where}; files ignored by git are not looked at.\n"

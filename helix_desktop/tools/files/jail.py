@@ -9,9 +9,10 @@ from __future__ import annotations
 import codecs
 import errno
 import os
+import re
 import stat
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from difflib import get_close_matches
 from io import BufferedReader
@@ -141,6 +142,9 @@ _DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
 }
 
 
+_WINDOWS_PATH = re.compile(r"[A-Za-z]:[\\/]|\\\\")
+
+
 def startup_files(home: Path) -> tuple[Path, ...]:
     """Return files and folders below `home` that the system runs or obeys without asking; never writable."""
     return tuple(home / name for name in _STARTUP)
@@ -149,8 +153,9 @@ def startup_files(home: Path) -> tuple[Path, ...]:
 def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") -> tuple[str, ...]:
     """Return the components of a path inside the workspace, without dots; empty for the workspace itself.
 
-    An absolute path is accepted when it begins with one of `roots`. Raises ToolError for every other absolute
-    path, for `..`, and for names that no file can have or that mean something else on Windows.
+    An absolute path is accepted when it begins with one of `roots`, or with a link to one. Raises ToolError
+    for every other absolute path, for `..`, for paths of Windows on other systems, and for names that no file
+    can have or that mean something else on Windows. Blocks.
     """
     if "\0" in path:
         raise path_refused(path, "it holds a NUL character.")
@@ -158,6 +163,8 @@ def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") 
         raise path_refused(path, "it is not valid Unicode.")
     if len(path) > _MAX_LENGTH:
         raise ToolError("The path was refused: it is longer than 4,096 characters.")
+    if not windows and _WINDOWS_PATH.match(path):
+        raise path_refused(path, "it is a path of Windows, and this is another system.")
     text = path.replace("\\", "/") if windows else path
     if text.startswith("/") or (windows and PureWindowsPath(path).drive):
         text = _inside(path, text, roots)
@@ -194,7 +201,22 @@ def _inside(path: str, text: str, roots: Iterable[Path]) -> str:
         top = root.as_posix().rstrip("/")
         if text == top or text.startswith(top + "/"):
             return text[len(top) :]
+    rest = _below_link(text, {os.path.realpath(root) for root in roots})
+    if rest is not None:
+        return rest
     raise path_refused(path, "it is an absolute path outside the workspace.")
+
+
+def _below_link(text: str, roots: Container[str]) -> str | None:
+    """Return what of an absolute path is below a link to one of `roots`; None: it passes no such link."""
+    names = text.split("/")
+    for count, name in enumerate(names[1:], 2):
+        if name == "..":
+            return None
+        top = "/".join(names[:count])
+        if os.path.realpath(top) in roots:
+            return text[len(top) :]
+    return None
 
 
 def _refuse_windows(path: str, parts: Iterable[str]) -> None:

@@ -36,6 +36,7 @@ from helix_desktop.tools.files.jail import (
     parts_of,
     special_file_refused,
 )
+from helix_desktop.tools.files.letters import composed
 from helix_desktop.tools.tool import os_errors_as_tool_errors, path_refused
 
 _MAX_LINKS = 40  # as the Linux kernel
@@ -89,14 +90,26 @@ class _Walk(OpenFolders):
         return True
 
     def _look_up(self, name: str) -> tuple[str, int]:
-        """Return the name of an entry and its mode; a name as tools print it stands for what it spells."""
+        """Return the name of an entry and its mode; a name as tools print it stands for what it spells.
+
+        A name whose letters are composed otherwise counts where it is the only one.
+        """
         try:
             return name, stat_in(self.folder, name).st_mode
         except FileNotFoundError:
             actual = unescape_name(name)
+            if actual == name:
+                actual = self._in_other_form(name)
             if actual == name or "/" in actual or "\0" in actual:
                 raise
             return actual, stat_in(self.folder, actual).st_mode
+
+    def _in_other_form(self, name: str) -> str:
+        """Return the name in the folder that looks like `name`; `name` itself if there is none or several."""
+        if name.isascii():
+            return name
+        names = [each for each in os.listdir(self.folder) if composed(each) == composed(name)]
+        return names[0] if len(names) == 1 else name
 
     def _up(self) -> None:
         if not self.names:

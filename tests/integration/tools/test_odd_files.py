@@ -217,3 +217,119 @@ async def test_a_text_that_can_t_be_found_for_its_encoding_is_refused_with_that_
     (tmp_path / "f.txt").write_bytes(data)
     with pytest.raises(ToolError, match=rf"old_text was not found in f\.txt.*{reason}"):
         await edit(tmp_path, old, "new")
+
+
+ROUTES = (
+    "app/[id]/page.tsx", "app/[...slug]/page.tsx", "app/[[...all]]/page.tsx", "app/[z-a]/x.ts", "a{b}.txt",
+    "app/(group)/p.tsx", "{x,y}/z.ts",
+)  # fmt: skip
+
+
+@pytest.fixture
+def routes(tmp_path: Path) -> Path:
+    for name in ROUTES:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("needle\n")
+    return tmp_path
+
+
+@posix_names
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("app/[id]/page.tsx", "app/[id]/page.tsx"),
+        ("app/[...slug]/**", "app/[...slug]/page.tsx"),
+        ("app/[[...all]]/*", "app/[[...all]]/page.tsx"),
+        ("app/[id]/*.{ts,tsx}", "app/[id]/page.tsx"),
+        (r"app/\[id\]/page.tsx", "app/[id]/page.tsx"),
+        ("app/[z-a]/*", "app/[z-a]/x.ts"),
+        ("app/(group)/*", "app/(group)/p.tsx"),
+        ("a{b}.txt", "a{b}.txt"),
+        ("{x,y}/*", "{x,y}/z.ts"),
+    ],
+)
+async def test_brackets_and_braces_of_names_are_found_as_they_are_written(
+    routes: Path, pattern: str, found: str
+) -> None:
+    text = await text_of(routes, "find_files", pattern=pattern)
+    assert text == f"1 file:\n{found}\n"
+    if "\\" not in pattern:
+        text = await text_of(routes, "search_text", pattern="needle", glob=pattern)
+        assert text == f"1 matching line in 1 file:\n{found}\n  1:needle\n"
+
+
+async def test_brackets_still_stand_for_sets_and_braces_for_choices(routes: Path) -> None:
+    (routes / "i.txt").write_text("needle\n")
+    assert "i.txt" in await text_of(routes, "find_files", pattern="[hij].txt")
+    assert "i.txt" in await text_of(routes, "search_text", pattern="needle", glob="{i,k}.txt")
+    assert "i.txt" not in await text_of(routes, "find_files", pattern="[!hij].txt")
+    assert "i.txt" not in await text_of(routes, "search_text", pattern="needle", glob="!i.txt")
+
+
+COMPOSED, DECOMPOSED = "caf\u00e9 \uac01", "cafe\u0301 \u1100\u1161\u11a8"
+
+
+@posix_names
+@pytest.mark.parametrize(
+    ("stored", "given", "form"), [(DECOMPOSED, COMPOSED, "decomposed"), (COMPOSED, DECOMPOSED, "composed")]
+)
+async def test_letters_are_found_and_edited_whether_composed_or_not(
+    tmp_path: Path, stored: str, given: str, form: str
+) -> None:
+    """A model writes one form, and sees no difference to the other."""
+    file = tmp_path / "f.txt"
+    file.write_text(f"a {stored} b\n")
+    text = await text_of(tmp_path, "search_text", pattern=f"{given} .")
+    assert text.startswith(
+        f"1 matching line in 1 file:\nf.txt\n  1:a {stored} b\n(the letters of the text are"
+    )
+    assert f"its letters are {form}" in await edit(tmp_path, f"a {given}", f"x {given} y")
+    assert file.read_text() == f"x {stored} y b\n"
+    file.write_text(f"{COMPOSED} {DECOMPOSED}\n{COMPOSED}, {DECOMPOSED}\n")
+    with pytest.raises(ToolError, match="2 times"):
+        await edit(tmp_path, given, "one")
+    half = "caf\u00e9 \u1100\u1161\u11a8"
+    with pytest.raises(ToolError, match=r"not found|composed and with decomposed"):
+        await edit(tmp_path, half, "one")
+    file.write_text("e\u0301 is no plain e\n")
+    assert (await text_of(tmp_path, "search_text", pattern="[\u00e9]")).startswith("No match")
+
+
+@posix_names
+@pytest.mark.parametrize(("stored", "given"), [(DECOMPOSED, COMPOSED), (COMPOSED, DECOMPOSED)])
+async def test_names_are_found_whether_composed_or_not(tmp_path: Path, stored: str, given: str) -> None:
+    (tmp_path / stored).mkdir()
+    (tmp_path / stored / f"{stored}.txt").write_text("needle\n")
+    assert await text_of(tmp_path, "read_file", path=f"{given}/{given}.txt") == "needle\n"
+    assert f"{stored}.txt" in await text_of(tmp_path, "find_files", pattern=f"{given}.*")
+    assert f"{stored}.txt" in await text_of(tmp_path, "search_text", pattern="needle", glob=f"{given}.*")
+    await text_of(tmp_path, "write_file", path=f"{given}/{given}.txt", content="new\n")
+    assert os.listdir(tmp_path / stored) == [f"{stored}.txt"], "no second file that looks the same"
+    (tmp_path / stored / f"{given}.txt").write_text("other\n")
+    assert await text_of(tmp_path, "read_file", path=f"{stored}/{stored}.txt") == "new\n"
+    assert await text_of(tmp_path, "read_file", path=f"{stored}/{given}.txt") == "other\n"
+
+
+@posix_names
+@pytest.mark.parametrize(
+    "path",
+    [
+        "C:\\Users\\me\\a.txt",
+        "c:/work/a.txt",
+        "\\\\wsl$\\Ubuntu\\a.txt",
+        "\\\\?\\C:\\a.txt",
+        "Z:\\",
+        "src\\a.py",
+    ],
+)
+async def test_paths_of_windows_make_no_files_elsewhere(tmp_path: Path, path: str) -> None:
+    with pytest.raises(ToolError, match=r"path of Windows|separates no folders"):
+        await text_of(tmp_path, "write_file", path=path, content="x\n")
+    assert os.listdir(tmp_path) == []
+
+
+@posix_names
+async def test_a_file_with_a_backslash_in_its_name_can_still_be_changed(tmp_path: Path) -> None:
+    (tmp_path / "a\\b.txt").write_text("one\n")
+    await text_of(tmp_path, "write_file", path="a\\b.txt", content="two\n")
+    assert (tmp_path / "a\\b.txt").read_text() == "two\n"

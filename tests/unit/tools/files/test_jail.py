@@ -68,6 +68,22 @@ def test_a_file_is_read_by_relative_and_by_absolute_path(make: Make, root: Path)
         assert read(jail, path) == b"print(1)\n"
 
 
+def test_links_to_the_workspace_lead_into_it(make: Make, root: Path, tmp_path: Path) -> None:
+    """The user wrote the path by which they opened it, and it was refused as one outside."""
+    (tmp_path / "linked").symlink_to(root)
+    (tmp_path / "twice").symlink_to("linked")
+    (tmp_path / "around").symlink_to(tmp_path)
+    for way in ("linked", "twice", "around/linked", "around/work"):
+        for jail in (make(root), make(tmp_path / "linked")):
+            assert read(jail, str(tmp_path / way / "src" / "main.py")) == b"print(1)\n"
+            jail.write(str(tmp_path / way / "new.txt"), b"x", None)
+            (root / "new.txt").unlink()
+    (tmp_path / "inner").symlink_to(root / "src")
+    (tmp_path / "evil").symlink_to(tmp_path / "work-evil")
+    outside = ("linked/../secret.txt", "evil/x", "around/secret.txt", "inner/../../secret.txt", "linkedx/a")
+    assert_refused(make(root), *(str(tmp_path / path) for path in outside))
+
+
 def test_paths_that_leave_or_are_invalid_are_refused(make: Make, root: Path) -> None:
     assert_refused(
         make(root),
