@@ -9,10 +9,10 @@ import argparse
 import gc
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, Qt, QTimer
+from PySide6.QtCore import QEventLoop, QMessageLogContext, Qt, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.early_file_events import FileOpenEvents
@@ -20,15 +20,18 @@ from helix_desktop.app.launch_targets import SAMPLE_TARGET, launch_target
 from helix_desktop.app.plain_startup_error import has_display
 from helix_desktop.app.window_frame import WindowFrame, build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
+from helix_desktop.cli.parsers.command_line import print_error
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.system.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.ui.design.sized_dialog import fit_screen
 from helix_desktop.ui.design.style.stylesheet import new_application
+from helix_desktop.words.translation import error_text
 
 text = TextContext("Start")
 
+_DISPLAY_VARIABLES = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 _FIRST_FRAME_TIMEOUT_MS = 200
 _THREAD_SWITCH_S = 0.0005  # how long a busy thread keeps the interpreter from a click, each time
 RUN_MARKER_FILE = "window.open"  # there while a window has the data directory, and after one was killed
@@ -42,12 +45,12 @@ def show_window(args: argparse.Namespace) -> int:
     except InvalidInput as error:
         if sys.stderr.isatty() or not has_display():  # else nobody may see what is printed
             raise
-        return _fail_startup(new_application(), error, _data_dir(args), USAGE)
+        return _fail_startup(_open_display(), error, _data_dir(args), USAGE)
     sys.setswitchinterval(_THREAD_SWITCH_S)
     gc.disable()  # what a start makes stays, too; MainThreadCollector takes over later
     if input_methods := qt_input_methods(os.environ):
         os.environ["QT_IM_MODULES"] = input_methods  # Qt reads it once, here
-    app = new_application()
+    app = _open_display()
     set_application_identity(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
     early_events = FileOpenEvents(app) if sys.platform == "darwin" else None
@@ -112,6 +115,36 @@ def _check_display() -> None:
             text("Neither {first} nor {second} is set.", first="DISPLAY", second="WAYLAND_DISPLAY"),
             text("Start it in a desktop session, or use a command: {help}.", help="helix-desktop --help"),
         )
+
+
+def _open_display() -> QApplication:
+    """Make the application. Where Qt can't open the display it would abort: say so, and end the process."""
+    messages: list[str] = []
+
+    def on_message(level: QtMsgType, _: QMessageLogContext, message: str) -> None:
+        if level == QtMsgType.QtFatalMsg:
+            print_error(error_text(_unusable_display([*messages, message])))
+            sys.stderr.flush()
+            os._exit(USAGE)
+        messages.append(message)
+
+    qInstallMessageHandler(on_message)
+    try:
+        app = new_application()
+    finally:
+        qInstallMessageHandler(None)
+    for message in messages:
+        sys.stderr.write(f"{message}\n")
+    return app
+
+
+def _unusable_display(messages: Sequence[str]) -> InvalidInput:
+    values = (f"{name}={os.environ[name]}" for name in _DISPLAY_VARIABLES if os.environ.get(name))
+    return InvalidInput(
+        text("The window can't open on this display ({variables}).", variables=", ".join(values)),
+        text("Qt reports: {message}.", message=messages[0].strip().rstrip(".")),
+        text("Start it in a desktop session, or use a command: {help}.", help="helix-desktop --help"),
+    )
 
 
 def _paint_first_frame(frame: WindowFrame) -> None:

@@ -37,6 +37,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.model_service import DEMO_PAUSE_S
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.exit_codes import LOCKED
+from helix_desktop.system.home import find_home
 from helix_desktop.ui.changes.page import ChangesPage
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.comparison.page import ComparisonPage
@@ -332,7 +333,7 @@ async def _report_crash(
     recovery = await find_unfinished(services, crashed_run, started_at_ms)
 
     def read_log() -> str:
-        return crash_report(logs_dir, crashed_run, started_at_ms, Path.home())
+        return crash_report(logs_dir, crashed_run, started_at_ms, find_home())
 
     report_crash(window_context.window, window_context.actions, read_log, logs_dir, recovery)
 

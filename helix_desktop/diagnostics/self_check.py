@@ -31,6 +31,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences, 
 from helix_desktop.services.app_command import app_command, is_frozen
 from helix_desktop.services.samples import with_sample_python
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.home import NO_HOME, find_home, home_fault
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Self-check")
@@ -219,6 +220,26 @@ async def sandbox() -> str:
     kind = (await asyncio.to_thread(find_sandbox)).kind
     description = describe_sandbox(kind, network=kind == "none")
     return join_sentences(description, NO_SANDBOX_ADVICE) if kind == "none" else description
+
+
+_HOME_FAULTS = {
+    "unset": text("HOME isn't set."),
+    "relative": text("HOME isn't an absolute path."),
+    "root": text("HOME is /, which is nobody's own folder."),
+    "missing": text("HOME names a folder that isn't there."),
+    "no_folder": text("HOME isn't a folder."),
+}
+
+
+async def home() -> str:
+    """Return the home folder of the agent's commands, and why it isn't that of `HOME`: no fault of ours."""
+    fault = await asyncio.to_thread(home_fault)
+    folder = await asyncio.to_thread(find_home)
+    if not fault:
+        return str(folder)
+    if folder == NO_HOME:
+        return join_sentences(_HOME_FAULTS[fault], text("Commands get an empty home folder of their own."))
+    return join_sentences(_HOME_FAULTS[fault], text("Commands use {folder}.", folder=folder))
 
 
 async def certificates() -> str:
@@ -532,7 +553,7 @@ async def _save_bundle(data_dir: DataDir, report: str, path: Path, *, with_names
 
     services = AppServices(data_dir, os.environ)
     try:
-        diagnostics = Diagnostics(services, Path.home(), (("Qt", qt_version),))
+        diagnostics = Diagnostics(services, find_home(), (("Qt", qt_version),))
         files = [
             await diagnostics.self_check_file(report, with_names=with_names),
             *await diagnostics.collect(with_names=with_names),
@@ -562,6 +583,7 @@ def _checks(data_dir: DataDir, keyring: bool, *, in_english: bool = False) -> di
         "store": store,
         "search": search,
         "sandbox": sandbox,
+        "home": home,
         "certificates": certificates,
         "mcp": partial(mcp, in_english=in_english),
         "children": children,

@@ -58,6 +58,7 @@ from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore, open_store
 from helix_desktop.store.remote.server import SharedStore
 from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.system.home import find_home
 from helix_desktop.tools.tool import ToolRegistry, parse_description
 from helix_desktop.words.translation import Translator
 from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord, WorkspaceRegistry
@@ -470,7 +471,7 @@ class AppServices:
         return (*await self.secrets.all_values(), *values)
 
     async def _shared_redaction(self) -> PrivateDetails:
-        return PrivateDetails(str(Path.home()), await self.secret_values())
+        return PrivateDetails(str(find_home()), await self.secret_values())
 
     async def missing_keys(self) -> tuple[str, ...]:
         """List the providers whose key was entered for an earlier run only and is nowhere now."""

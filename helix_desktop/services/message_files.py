@@ -20,6 +20,7 @@ from helix_desktop.domain.files.mention import FuzzyPaths, Mention, PathMatch, f
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, system_reason, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.system.home import find_home
 from helix_desktop.tools.files.find import list_files
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, normalize_path
@@ -178,7 +179,7 @@ def _find(root: Path, path: Path) -> Path:
 
 def _name_outside(path: Path) -> str:
     """Return a file's path, with ~ for the user's folder: its name alone tells no two of one name apart."""
-    absolute, home = Path(os.path.abspath(path)), Path.home()
+    absolute, home = Path(os.path.abspath(path)), find_home()
     return f"~/{absolute.relative_to(home).as_posix()}" if absolute.is_relative_to(home) else str(absolute)
 
 

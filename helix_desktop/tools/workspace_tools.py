@@ -19,6 +19,7 @@ from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.permissions.reading_programs import DEFAULT_LINES
 from helix_desktop.system.folders import BY_DESCRIPTOR
+from helix_desktop.system.home import find_home
 from helix_desktop.tools.cache.origins import CallingSession
 from helix_desktop.tools.cache.recall import RecallCachedContent
 from helix_desktop.tools.cache.search_tools import ListCachedContent, SearchCachedContent
@@ -260,7 +261,7 @@ def _create_cache_tools(
 def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:
     """Return the strictest jail that this system offers for a workspace folder, with the user's skills."""
     jail_type = PosixJail if BY_DESCRIPTOR else WindowsJail
-    home = Path.home()
+    home = find_home()
     jail = jail_type(root, protected, startup_files(home))
     if home == root:  # then the user's skills are the workspace's
         return jail

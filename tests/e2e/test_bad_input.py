@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.main import main
 from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.exit_codes import USAGE
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 from tests.support.model_servers.chat_server import (
     Call,
@@ -510,3 +512,22 @@ def test_a_window_without_a_display_is_refused(refuse: Refuse, monkeypatch: pyte
     for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
         monkeypatch.delenv(name, raising=False)
     assert "The window can't open without a display." in refuse()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere there always is a display")
+@pytest.mark.parametrize(
+    "variable",
+    ["DISPLAY=:977", "DISPLAY=no display", "WAYLAND_DISPLAY=wayland-977", "QT_QPA_PLATFORM=strange"],
+)
+def test_a_window_on_a_display_that_does_not_answer_is_refused(tmp_path: Path, variable: str) -> None:
+    """Qt ended the process with a core dump, and advised to install the application again."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    environ = {name: value for name, value in os.environ.items() if name not in names}
+    name, _, value = variable.partition("=")
+    environ |= {name: value, "PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(tmp_path)}
+    command = [sys.executable, "-m", "helix_desktop"]
+    ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
+    assert ended.returncode == USAGE
+    (line,) = ended.stderr.splitlines()
+    assert f"The window can't open on this display ({variable}). Qt reports: " in line
+    assert "use a command" in line

@@ -32,6 +32,7 @@ from helix_desktop.domain.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.permissions.files_run_by_programs import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
+from helix_desktop.system.home import find_home
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.file_lookups import FolderTree
 from helix_desktop.tools.shell.git_config import (
@@ -97,7 +98,7 @@ class AutoRunGuard:
     def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
         """Without a `folder`, a new temporary one is used, which stays."""
         self.root = Path(os.path.realpath(root))
-        self._home = Path(os.path.realpath(home or Path.home()))
+        self._home = Path(os.path.realpath(home or find_home()))
         self.saved_changes = SavedChanges(folder)
         self._lock = threading.RLock()
         self._tree = FolderTree(str(self.root))

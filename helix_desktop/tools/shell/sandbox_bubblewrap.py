@@ -21,6 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.system.folders import NEW_FILE, OpenFolders, stat_in
+from helix_desktop.system.home import NO_HOME
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_config import GitPaths, find_git_paths
@@ -205,7 +206,7 @@ class Bubblewrap:
         mounts, folder = _Mounts(scope), os.path.realpath(spec.cwd)
         line = [self._program, *NAMESPACE_OPTIONS, *mounts.options(network)]
         end = ["--chdir", folder, "--", *command]
-        environment = sandbox_environment(spec.environment, "/tmp")
+        environment = sandbox_environment(spec.environment, scope, "/tmp")
         wrapped = replace(spec, cwd="/", environment=environment)
         try:
             if not network:
@@ -283,7 +284,7 @@ class _Mounts:
         for folder in covered:
             if folder != scope.home:
                 yield from ("--tmpfs", str(folder))
-        if not scope.contains_home:
+        if not scope.contains_home and scope.home != NO_HOME:
             if scope.private is None:
                 yield from ("--tmpfs", str(scope.home))
             else:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
+from helix_desktop.system.home import find_home
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.file_lookups import (
     FileLookups,
@@ -44,7 +45,7 @@ class SandboxProvider:
         `home_names` are the files and folders of a home that commands see.
         """
         self._find, self._hidden = find, tuple(hidden)
-        self._home = Path(os.path.realpath(home or Path.home()))
+        self._home = Path(os.path.realpath(home or find_home(environ)))
         self._home_names, self._environ = home_names, environ
         self._lock = asyncio.Lock()
         self._detected: Sandbox | None = None

@@ -246,7 +246,7 @@ class Landlock:
                 allow(ruleset, str(path), rights)
             for path in _RESOLVER_PATHS if network else ():
                 allow(ruleset, str(path), READ)
-            environment = sandbox_environment(spec.environment, str(scope.scratch))
+            environment = sandbox_environment(spec.environment, scope, str(scope.scratch))
             if files := _filtered_git_config(scope, environment):
                 for path in files:
                     allow(ruleset, str(path), READ)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, join_sentences
+from helix_desktop.system.home import NO_HOME, home_fault
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.home_view import HomeView
 
@@ -28,6 +30,7 @@ _REMOVED_VARIABLES = frozenset((
     "WAYLAND_SOCKET", "WEZTERM_UNIX_SOCKET", "XAUTHORITY", "XDG_RUNTIME_DIR",
 ))  # fmt: skip
 """Variables that lead to other programs: displays, buses, agents with keys, terminals, editors."""
+_OWN_HOME = "home"  # in the temporary folder
 _TEMP_VARIABLES = ("TMPDIR", "TMP", "TEMP")
 
 
@@ -44,7 +47,7 @@ class SandboxScope(msgspec.Struct, frozen=True):
     scratch: Path
     hidden: tuple[Path, ...] = ()
     read_only: tuple[Path, ...] = ()
-    home: Path = Path("/nonexistent")
+    home: Path = NO_HOME
     is_read_only: bool = False
     view: HomeView = msgspec.field(default_factory=HomeView)
     private: Path | None = None
@@ -91,7 +94,8 @@ class NoSandbox:
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
         """Yield the spec unchanged, but with the temporary folder of its workspace."""
-        yield replace(spec, environment={**spec.environment, **_temp_environment(str(scope.scratch))})
+        environment = with_home(spec.environment, scope, str(scope.scratch))
+        yield replace(spec, environment={**environment, **_temp_environment(str(scope.scratch))})
 
 
 def confines(kind: SandboxKind, contains_home: bool, network: bool) -> bool:
@@ -159,8 +163,25 @@ def _describe_limits(kind: SandboxKind, network: bool, contains_home: bool) -> T
             return text("Not sandboxed: it can do anything you can, on this computer and the network.")
 
 
-def sandbox_environment(environment: Mapping[str, str], temp_dir: str) -> dict[str, str]:
-    """Return a sandboxed command's environment: no sockets of other programs, a temporary folder."""
+def with_home(environment: Mapping[str, str], scope: SandboxScope, temp_dir: str) -> dict[str, str]:
+    """Return an environment whose `HOME` is a folder: where the user has none, one in the temporary folder.
+
+    `temp_dir` is the path of the temporary folder for the command. Blocks. Raises OSError.
+    """
+    if os.name == "nt" or not home_fault(environment):
+        return dict(environment)
+    if scope.home != NO_HOME:
+        return {**environment, "HOME": str(scope.home)}
+    (scope.scratch / _OWN_HOME).mkdir(mode=0o700, exist_ok=True)
+    return {**environment, "HOME": f"{temp_dir}/{_OWN_HOME}"}
+
+
+def sandbox_environment(environment: Mapping[str, str], scope: SandboxScope, temp_dir: str) -> dict[str, str]:
+    """Return a sandboxed command's environment: no sockets of other programs, a home, a temporary folder.
+
+    `temp_dir` is the path of the temporary folder for the command. Blocks. Raises OSError.
+    """
+    environment = with_home(environment, scope, temp_dir)
     cleaned = {name: value for name, value in environment.items() if name not in _REMOVED_VARIABLES}
     return cleaned | _temp_environment(temp_dir) | {"XDG_CACHE_HOME": f"{temp_dir}/.cache"}
 

@@ -315,7 +315,7 @@ async def test_names_are_found_whether_composed_or_not(tmp_path: Path, stored: s
     "path",
     [
         "C:\\Users\\me\\a.txt",
-        "c:/work/a.txt",
+        "c:/code/a.txt",
         "\\\\wsl$\\Ubuntu\\a.txt",
         "\\\\?\\C:\\a.txt",
         "Z:\\",

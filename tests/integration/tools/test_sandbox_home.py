@@ -15,6 +15,7 @@ from random import Random
 import pytest
 
 from helix_desktop.permissions.home_folder import home_names
+from helix_desktop.system.home import NO_HOME
 from helix_desktop.tools.shell.file_lookups import FileLookups, read_text
 from helix_desktop.tools.shell.sandbox_bubblewrap import make_mount_point
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
@@ -24,6 +25,7 @@ from tests.support.tool_rig import make_call, make_tools
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
 
+PATH = {"PATH": os.environ["PATH"]}
 KEY_PLACES = (
     ".bashrc", ".zshrc", ".profile", ".env", ".envrc", ".netrc", ".wgetrc", ".curlrc", ".npmrc", ".pypirc",
     ".yarnrc.yml", ".git-credentials", ".config/git/credentials", ".config/gh/hosts.yml", ".ssh/id_rsa",
@@ -412,3 +414,31 @@ def test_what_stands_in_the_place_of_a_mount_is_replaced(
     assert not point.is_symlink()
     assert point.is_dir() if is_folder else point.is_file()
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("variable", "has_account"),
+    [
+        *((variable, False) for variable in ("", "/", "home", "/dev/null", "/etc/hostname", "/nonexistent")),
+        *(("", True), ("/nonexistent/home", True)),
+    ],
+)
+async def test_commands_run_where_home_is_no_folder(
+    sandbox_rig: SandboxRig, tmp_path: Path, variable: str, has_account: bool
+) -> None:
+    """Each failed, as the sandbox could not make the place where the home is mounted."""
+    account = tmp_path / "account"
+    account.mkdir()
+    known = account if has_account else NO_HOME
+    rig = sandbox_rig
+    environ = {"HOME": variable, **PATH}
+    rig.sandboxes = SandboxProvider(lambda: rig.sandbox, known, environ=environ)
+    rig.box = make_tools(rig.root, sandbox_provider=rig.sandboxes, environ=environ)
+    write = "" if has_account else "touch made && ls &&"
+    result = await rig.run(f"cd ~ && {write} pwd && touch $OLDPWD/here && date > /dev/null")
+    assert result.ok, result.content.decode()
+    lines = result.content.decode().splitlines()[1:]
+    assert lines == [str(account)] if has_account else lines[0] == "made"
+    assert (rig.root / "here").exists()
+    (rig.root / "notes.txt").write_text("read\n")
+    assert (await rig.read("cat notes.txt")).content.endswith(b"read\n")
