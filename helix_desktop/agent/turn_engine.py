@@ -33,7 +33,11 @@ from helix_desktop.context.log.mode_notes import SENT_DURING_TURN, mode_note
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import next_request_cost
-from helix_desktop.context.window.request_validation import describe_rejection, suspect_messages
+from helix_desktop.context.window.request_validation import (
+    describe_rejection,
+    last_answered_seq,
+    suspect_messages,
+)
 from helix_desktop.context.window.used_tokens import is_plausible, measure_usage
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.answer_bounds import MAX_PART_BYTES, TextBuffer
@@ -54,6 +58,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
     Attachment,
+    ToolAnswered,
     TurnEnded,
     TurnRetried,
     UserSpoke,
@@ -346,6 +351,7 @@ class ResponseStream:
 
 _MAX_UNNAMED_STEPS = 3  # in a row, in which no call names a tool
 _MAX_CUT_STEPS = 3  # in a row, in which the arguments of a call were too long
+_MAX_IMAGE_TRIES = 3  # of one request, in which the oldest images leave because it has too many
 _MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the model saw them
 
 
@@ -374,6 +380,7 @@ class TurnEngine:
         self._changes, self._instructions = changes, instructions
         self._before_request = before_request
         self._intake = Intake(session.counter)
+        self._refused_outputs: set[str] = set()  # by their calls: their images left, not for want of room
         self.canceled_as: TurnOutcome = (
             "stopped"  # the outcome of a canceled turn; closing the app sets "interrupted"
         )
@@ -501,7 +508,8 @@ class TurnEngine:
         cut_steps = 0
         while True:
             window, answer = await self._run_step()
-            lost_steps = lost_steps + 1 if read_ids and not read_ids & _shown_outputs(window) else 0
+            are_lost = read_ids and not read_ids & (_shown_outputs(window) | self._refused_outputs)
+            lost_steps = lost_steps + 1 if are_lost else 0
             if lost_steps >= _MAX_LOST_STEPS and answer.calls:
                 raise _reading_lost(self._session.frame.info)
             is_unnamed = answer.calls and all(call.name == UNNAMED_CALL for call in answer.calls)
@@ -610,10 +618,11 @@ class TurnEngine:
     async def _request(self) -> tuple[Window, ModelResponse]:
         """Call the model; if it rejects the request as too large, make room and call once more.
 
-        What left the window for that comes back if the smaller request is rejected too. In an unattended run,
-        rejected images are replaced by text and hash.
+        What left the window for that comes back if the smaller request is rejected too. Rejected images that
+        the model has seen before are replaced by text and hash, in an unattended run all of them.
         """
         rewrites: Sequence[int] | None = None
+        image_tries = 0
         while True:
             window = await self._compaction.prepare_window()
             try:
@@ -632,18 +641,29 @@ class TurnEngine:
                     smaller = _text("It is made smaller and sent again.")
                     self._session.publish(ErrorRaised(error.what, error.why, smaller, is_warning=True))
             except ImagesRejected as error:
-                await self._omit_images(error)
+                image_tries += 1 if error.refused.excess else 0
+                await self._omit_images(error, may_try=image_tries <= _MAX_IMAGE_TRIES)
 
-    async def _omit_images(self, rejection: ImagesRejected) -> None:
-        """Sweep rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
-        policy, frame = self._session.policy, self._session.frame
+    async def _omit_images(self, rejection: ImagesRejected, *, may_try: bool) -> None:
+        """Sweep rejected images and return, or raise ImagesRejected naming the messages that may hold them.
+
+        It is raised if they are new and a user is there to decide, if not `may_try`, and without a policy.
+        """
+        policy, label = self._session.policy, self._session.frame.info.label
         transcript = self._session.transcript
-        suspects = suspect_messages(transcript, frame.info.label)
-        error = describe_rejection(rejection, suspects, transcript, frame.info)
-        if not (error.seqs and self._is_unattended and policy.enabled):
+        suspects = suspect_messages(transcript, label, rejection.refused)
+        error = describe_rejection(rejection, suspects, transcript, self._session.frame.info)
+        answered_seq = last_answered_seq(transcript, label)
+        are_seen = any(rejection.refused) and all(item.seq < answered_seq for item in suspects)
+        is_decided = self._is_unattended or are_seen
+        if not (error.seqs and is_decided and may_try and policy.enabled):
             raise error from rejection
+
         # Each time fewer images are left, so the repetitions end.
         await self._compaction.rewriter.sweep_messages(error.seqs)
+        self._refused_outputs.update(
+            item.event.call_id for item in suspects if isinstance(item.event, ToolAnswered)
+        )
         left_out = _text("It was left out, and the turn continues.")
         self._session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
 

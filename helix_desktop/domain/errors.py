@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from helix_desktop.domain.choices import Remedy
 from helix_desktop.domain.translatable_text import (
@@ -199,8 +199,21 @@ class AuthenticationFailed(ModelRequestRejected):
     remedies: tuple[Remedy, ...] = ("enter_key",)
 
 
+class RefusedImages(NamedTuple):
+    """The images that a server refused: those it names, by their digests, or how many of all are too many.
+
+    Both empty: it did not say.
+    """
+
+    named: tuple[str, ...] = ()
+    excess: int = 0
+
+
 class ImagesRejected(ModelRequestRejected):
-    """The model's server refused an image; `seqs` are the messages that may hold it."""
+    """The model's server refused an image.
+
+    `refused` is what its words say of it; `seqs` are the messages that may hold it.
+    """
 
     remedies: tuple[Remedy, ...] = ("send_without_images", "choose_model")
 
@@ -213,6 +226,7 @@ class ImagesRejected(ModelRequestRejected):
     ) -> None:
         super().__init__(what, why, fix)
         self.seqs = seqs
+        self.refused = RefusedImages()
 
 
 class ContextWindowExceeded(ModelError):

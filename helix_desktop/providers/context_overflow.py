@@ -178,6 +178,16 @@ def read_overflow(
     return _with_header_sizes(overflow, headers) if overflow and not overflow.limit else overflow
 
 
+_OF_AN_IMAGE = re.compile(r"(per|each|single|one|an|the) (image|picture)|image[_ ]tokens?")
+
+
+def is_about_window(text: str) -> bool:
+    """Return True if an error that is about an image speaks of the window too; `text` in lower case."""
+    if _CONTEXT.search(text):
+        return True
+    return _TOKEN_WORD.search(text) is not None and not _OF_AN_IMAGE.search(text)
+
+
 def _read_size(status: int, text: str) -> Overflow | None:
     amounts = _amounts(text)
     if status == HTTPStatus.TOO_MANY_REQUESTS:

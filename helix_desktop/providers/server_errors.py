@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, TranslatableText, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden
-from helix_desktop.providers.context_overflow import Overflow, read_overflow
+from helix_desktop.providers.context_overflow import Overflow, is_about_window, read_overflow
 from helix_desktop.providers.endpoint import ADDRESS_REMEDIES, Endpoint
 from helix_desktop.providers.http import HttpError, HttpErrorKind
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
@@ -369,7 +369,7 @@ def error_for_status(
     is_about_image = has_images and is_image_refused(status, lowered)
     text_bytes = 0 if has_images else request_bytes
     overflow = read_overflow(status, body, message, headers, text_bytes)
-    if overflow and not (is_about_image and not overflow.limit):
+    if overflow and not (is_about_image and not (overflow.limit and is_about_window(lowered))):
         return _overflow_error(endpoint, overflow, message, model)
     if is_about_image:
         return ImagesRejected(text("{provider} rejected an image.", provider=endpoint.provider), message)

@@ -16,7 +16,12 @@ import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.domain.answer_bounds import AnswerBound
-from helix_desktop.domain.errors import ContextWindowExceeded, InvalidModelResponse, ModelError
+from helix_desktop.domain.errors import (
+    ContextWindowExceeded,
+    ImagesRejected,
+    InvalidModelResponse,
+    ModelError,
+)
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
@@ -44,6 +49,7 @@ from helix_desktop.providers.dialect import (
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, HttpResponse
 from helix_desktop.providers.plain_form import PARTS, PlainForm, PlainPart
+from helix_desktop.providers.refused_images import find_refused_images
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.server_errors import (
     body_excerpt,
@@ -379,7 +385,7 @@ class StreamedModel:
         def error_of(
             status: int, text: str, headers: Mapping[str, str], *, is_streamed: bool = False
         ) -> ModelError | TransientError:
-            return error_for_status(
+            error = error_for_status(
                 self._endpoint,
                 status,
                 text,
@@ -390,6 +396,9 @@ class StreamedModel:
                 is_streamed=is_streamed,
                 request_bytes=len(body),
             )
+            if isinstance(error, ImagesRejected):
+                error.refused = find_refused_images(body, str(extract_error_text(text)), request)
+            return error
 
         try:
             on_sent = partial(_report, request, "sent")

@@ -10,7 +10,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.errors import ImagesRejected
+from helix_desktop.domain.errors import ImagesRejected, RefusedImages
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.messages import Message, ModelInfo, ToolCall
 from helix_desktop.domain.translatable_text import TextContext
@@ -172,10 +172,12 @@ def _with_text(message: Message) -> Message:
 _MAX_LISTED = 3  # images that are named one by one
 
 
-def suspect_messages(transcript: Transcript, model: str) -> list[LogItem]:
-    """Return messages with images the model, by its label, has not answered to yet; if none, all with images.
+def suspect_messages(transcript: Transcript, model: str, refused: RefusedImages) -> list[LogItem]:
+    """Return the messages whose images should leave, for a server that refused some.
 
-    Pinned ones are left out: nothing can replace them.
+    Those that it names; of too many the oldest, never the newest for an older one's sake. If it says neither,
+    those that the model, by its label, has not answered to yet; if there are none, all with images. Pinned
+    ones are left out: nothing can replace them.
     """
     suspects = [
         item
@@ -184,6 +186,16 @@ def suspect_messages(transcript: Transcript, model: str) -> list[LogItem]:
         and item.seq not in transcript.rewrites.pinned
         and transcript.window.images_of(item)
     ]
+    if refused.named:
+        return _with_named_images(transcript, suspects, refused.named)
+    if refused.excess:
+        return _oldest_with_images(transcript, suspects, refused.excess)
+    accepted = last_answered_seq(transcript, model)
+    return [item for item in suspects if item.seq > accepted] or suspects
+
+
+def last_answered_seq(transcript: Transcript, model: str) -> int:
+    """Return the seq of the last whole answer of a model, by its label; 0: none."""
     answered = (
         item.seq
         for item in reversed(transcript.messages.items)
@@ -191,8 +203,26 @@ def suspect_messages(transcript: Transcript, model: str) -> list[LogItem]:
         and item.event.model == model
         and item.event.stop != "stopped"
     )
-    accepted = next(answered, 0)
-    return [item for item in suspects if item.seq > accepted] or suspects
+    return next(answered, 0)
+
+
+def _with_named_images(
+    transcript: Transcript, items: Sequence[LogItem], digests: Sequence[str]
+) -> list[LogItem]:
+    return [
+        item for item in items if any(image.digest in digests for image in transcript.window.images_of(item))
+    ]
+
+
+def _oldest_with_images(transcript: Transcript, items: Sequence[LogItem], excess: int) -> list[LogItem]:
+    """Return the oldest messages that hold this number of images, without the newest unless it is alone."""
+    oldest: list[LogItem] = []
+    for item in items[:-1] or items:
+        if excess <= 0:
+            break
+        oldest.append(item)
+        excess -= len(transcript.window.images_of(item))
+    return oldest
 
 
 def describe_rejection(
