@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.server_secrets import fill_in, referenced_names
 from helix_desktop.domain.slash_command import split_arguments
 from helix_desktop.domain.translatable_text import OptionalText, TextContext
 
@@ -88,13 +90,12 @@ class ServerResource(msgspec.Struct, frozen=True):
     description: str = ""
 
 
-class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
-    """One MCP server: a command that speaks over its pipes, or a URL; under a name unique in its workspace.
+class ServerState(msgspec.Struct, frozen=True, kw_only=True):
+    """What Helix knows of one MCP server of a workspace, by its name, beside what `mcp.json` has.
 
-    `cwd` empty: the workspace's folder. Of `secret_env` and `secret_headers` only the names stand here, the
-    values in the keychain. `off` names tools that are not exposed; `approved` is the fingerprint agreed to.
-    `quiet_s` is how long a call may go without a sign of life. `known_tools` are those that it offered last,
-    by its own names.
+    `off` names tools that are not exposed; `approved` is the fingerprint that the user agreed to.
+    `known_tools` are those that it offered last, by its own names. `stored_secrets` are the names of all
+    secrets that it had.
     What it runs of the workspace when the user agreed, at `approved_ms` (milliseconds since 1970; 0: by a
     release that did not look), is in `approved_files`, by path: files and links with their digests, folders
     (with a `/` at their end) with those of what is in them. `consent_changes` are paths that changed since:
@@ -102,6 +103,24 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
+    enabled: bool = True
+    off: tuple[str, ...] = ()
+    approved: str = ""
+    known_tools: tuple[str, ...] = ()
+    approved_ms: int = 0
+    approved_files: dict[str, str] = {}
+    consent_changes: tuple[str, ...] = ()
+    stored_secrets: tuple[str, ...] = ()
+
+
+class McpServerConfig(ServerState, frozen=True, kw_only=True):
+    """One MCP server: a command that speaks over its pipes, or a URL; under a name unique in its workspace.
+
+    `cwd` empty: the workspace's folder. Of `secret_env` and `secret_headers` only the names stand here, the
+    values in the keychain. `secret_words` are names of secrets for which `${NAME}` stands in the other words.
+    `quiet_s` is how long a call may go without a sign of life.
+    """
+
     command: str = ""
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
@@ -110,19 +129,13 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     url: str = ""
     headers: dict[str, str] = {}
     secret_headers: tuple[str, ...] = ()
-    enabled: bool = True
-    off: tuple[str, ...] = ()
-    approved: str = ""
+    secret_words: tuple[str, ...] = ()
     quiet_s: int = 60
-    known_tools: tuple[str, ...] = ()
-    approved_ms: int = 0
-    approved_files: dict[str, str] = {}
-    consent_changes: tuple[str, ...] = ()
 
     @property
     def fingerprint(self) -> str:
         """Return the SHA-256 of everything that decides what is started, or where requests go."""
-        parts = [
+        parts: list[object] = [
             self.command,
             list(self.args),
             sorted(self.env.items()),
@@ -132,6 +145,8 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
             sorted(self.headers.items()),
             sorted(self.secret_headers),
         ]
+        if self.secret_words:
+            parts.append(sorted(self.secret_words))
         text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -142,7 +157,23 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def secret_names(self) -> tuple[str, ...]:
-        return self.secret_headers if self.url else self.secret_env
+        return (*(self.secret_headers if self.url else self.secret_env), *self.secret_words)
+
+    def fill_in(self, secrets: Mapping[str, str]) -> McpServerConfig:
+        """Return the server with its secrets in place: only to start it, never to be stored or shown."""
+        words = {name: secrets[name] for name in self.secret_words if name in secrets}
+        env = {name: fill_in(value, words) for name, value in self.env.items()}
+        headers = {name: fill_in(value, words) for name, value in self.headers.items()}
+        env |= {name: secrets[name] for name in self.secret_env if name in secrets}
+        headers |= {name: secrets[name] for name in self.secret_headers if name in secrets}
+        return msgspec.structs.replace(
+            self,
+            command=fill_in(self.command, words),
+            args=tuple(fill_in(word, words) for word in self.args),
+            env=env,
+            url=fill_in(self.url, words),
+            headers=headers,
+        )
 
     @property
     def has_authorization(self) -> bool:
@@ -154,6 +185,37 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def target_line(self) -> str:
         """Return what is started, or where requests go, on one line."""
         return self.url or _shell_line((self.command, *self.args))
+
+
+def with_secrets(config: McpServerConfig, names: Iterable[str]) -> McpServerConfig:
+    """Return a server with secrets of these names: those that its words name, others as its variables."""
+    pairs = config.headers if config.url else config.env
+    words = (config.command, *config.args, config.url, *pairs.values())
+    referenced = referenced_names(words)
+    unique = tuple(dict.fromkeys(names))
+    alone = tuple(name for name in unique if name not in referenced)
+    return msgspec.structs.replace(
+        config,
+        secret_env=() if config.url else alone,
+        secret_headers=alone if config.url else (),
+        secret_words=tuple(name for name in unique if name in referenced),
+    )
+
+
+def in_file(config: McpServerConfig) -> McpServerConfig:
+    """Return a server as `mcp.json` has it, without its state."""
+    return with_state(config, ServerState(name=config.name))
+
+
+def state_of(config: McpServerConfig) -> ServerState:
+    """Return the state of a server, which knows the names of its secrets from now on."""
+    fields = {name: getattr(config, name) for name in ServerState.__struct_fields__}
+    fields["stored_secrets"] = tuple(dict.fromkeys((*config.stored_secrets, *config.secret_names)))
+    return ServerState(**fields)
+
+
+def with_state(config: McpServerConfig, state: ServerState) -> McpServerConfig:
+    return msgspec.structs.replace(config, **msgspec.structs.asdict(state))
 
 
 SIGN_IN_SECRETS = ("access_token", "refresh_token", "client_secret")
@@ -192,7 +254,7 @@ def _shell_line(argv: tuple[str, ...]) -> str:
     return " ".join(word if plain.fullmatch(word) else json.dumps(word) for word in argv)
 
 
-def validate_server(config: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, str]:
+def validate_server(config: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, OptionalText]:
     """Return the faults of a configuration, by field; `used_names` are the names already taken."""
     faults: dict[str, OptionalText] = {
         "name": _name_fault(config.name, used_names),
@@ -230,7 +292,7 @@ def _reach_fault(config: McpServerConfig) -> OptionalText:
     match = _HOST.fullmatch(config.url)
     if match is None:
         return _text("The address must start with http:// or https://.")
-    if match[1] == "http" and match[2].lower() not in _LOOPBACK_HOSTS and config.secret_headers:
+    if match[1] == "http" and match[2].lower() not in _LOOPBACK_HOSTS and config.secret_names:
         return _text("Secrets would be sent unencrypted. Use https://, or http:// only on this computer.")
     return ""
 

@@ -1,21 +1,27 @@
 """MCP servers that other programs have configured, as drafts for the user to review. Nothing is started here.
 
-What is or could be a secret doesn't get into a draft: a placeholder stands for it until the user fills it in.
+What is or could be a secret doesn't get into a draft: its name does, for which the user enters a value.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput, ToolError
-from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, suggest_name, validate_server
-from helix_desktop.domain.private_details import has_form_of_secret
+from helix_desktop.domain.mcp_server import (
+    MAX_SERVERS,
+    McpServerConfig,
+    suggest_name,
+    validate_server,
+    with_secrets,
+)
+from helix_desktop.domain.server_secrets import is_secret_name, plain_name, referenced_names
 from helix_desktop.domain.translatable_text import (
     ByteSize,
     TextContext,
@@ -26,8 +32,8 @@ from helix_desktop.domain.translatable_text import (
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import AgentFolders, default_folders
-from helix_desktop.foreign.servers import PROJECT_FILES, REFERENCE, ServerFile, parse_servers, user_files
-from helix_desktop.services.mcp_config import ServerDraft, build_draft, is_secret_name
+from helix_desktop.foreign.servers import PROJECT_FILES, ServerFile, parse_servers, user_files
+from helix_desktop.services.mcp_config import ServerDraft, build_draft
 from helix_desktop.system.files import open_regular
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -42,14 +48,7 @@ _NAME_CHARS = 60
 _NO_FILE = (FileNotFoundError, NotADirectoryError)
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
-_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}|^\$[A-Za-z_]\w*")
-_FILLED_IN = re.compile(r"(?:Bearer\s+)?\$\{[^{}]*\}", re.IGNORECASE)
-_REFERENCE = re.compile(r"""\$\{[^{}]*\}(?=[\s"'&#]|$)""")
-_OPTION = re.compile(r"--?[a-z][a-z-]*(?:=.*)?", re.DOTALL)
-_LOGIN = re.compile(r"(?<=://)[^/\s@]+(?=@)")
-_QUERY = re.compile(r"(?<=[?&])([\w.-]+)=[^&#\s]*")
-_NAMED = re.compile(r"""(?<![\w.-])([\w.-]+)(["']?\s*[:=]\s*["']?|\s+)(?:Bearer\s+)?(?=\S)""", re.IGNORECASE)
-_PIECE = re.compile(r"""[^\s/?&=#@:,;"']+""")
+_BARE_VARIABLE = re.compile(r"^\$([A-Za-z_]\w*)")
 
 
 class ForeignServer(msgspec.Struct, frozen=True):
@@ -157,45 +156,39 @@ def _draft(name: str, fields: Mapping[str, Any], root: Path, home: Path) -> Serv
     """Return a server without its secrets. Raises InvalidInput for what can't be used, or not be reviewed."""
     if not any(isinstance(fields.get(key), str) for key in ("command", "url", "serverUrl")):
         raise InvalidInput(text("It has neither a command nor an address."))
-    config = build_draft(name, fields, ()).config
+    places = {"workspaceFolder": root, "CLAUDE_PROJECT_DIR": root, "userHome": home, "HOME": home}
+    config = build_draft(name, _in_place(fields, places), ()).config
     words = [config.command, *config.args, config.url, config.cwd]
     names = [*config.env, *config.secret_env, *config.headers, *config.secret_headers]
     if sum(map(len, (*words, *names))) > _TARGET_CHARS:
         raise InvalidInput(text("Its command is too long to be reviewed."))
     if any(escape_hidden_name(word) != word for word in (*words, *names)):
         raise InvalidInput(text("Its command contains invisible characters."))
-    places = {"workspaceFolder": root, "CLAUDE_PROJECT_DIR": root, "userHome": home, "HOME": home}
-    *command, url, cwd = (_fill_in(word, places) for word in words)
-    command, url = list(_without_secrets(command)), _without_secret(url)
+    referenced = referenced_names(words)
+    named = {each: f"${{{each}}}" for each in names if each in referenced}
     config = replace(
         config,
-        command=command[0],
-        args=tuple(command[1:]),
-        url=url,
-        cwd="" if cwd == str(root) else cwd,
-        env=_to_fill_in(config.env),
-        secret_env=(*config.secret_env, *_references(config.env)),
-        headers=_to_fill_in(config.headers),
-        secret_headers=(*config.secret_headers, *_references(config.headers)),
+        cwd="" if config.cwd == str(root) else config.cwd,
+        env={} if config.url else named,
+        headers=named if config.url else {},
         enabled=True,
     )
-    texts = [*command, url, cwd, *config.env.values(), *config.headers.values()]
-    placeholders = dict.fromkeys(match[0] for word in texts for match in _PLACEHOLDER.finditer(word))
+    config = with_secrets(config, (*names, *referenced))
     faults = validate_server(config)
-    if placeholders and config.command + config.url:
-        faults.pop("reach", None)  # the form looks at it again when they are filled in
     if faults:
         raise InvalidInput(join_sentences(*faults.values()))
-    return ServerDraft(config, dict.fromkeys(config.secret_names, ""), tuple(placeholders))
+    return ServerDraft(config, dict.fromkeys(config.secret_names, ""))
 
 
-def _references(pairs: Mapping[str, str]) -> Iterator[str]:
-    """Yield the names whose values the other program asks for, or has from elsewhere: they may be secret."""
-    return (name for name, value in pairs.items() if value == REFERENCE)
-
-
-def _to_fill_in(pairs: Mapping[str, str]) -> dict[str, str]:
-    return {name: _placeholder(name) for name, value in pairs.items() if value != REFERENCE}
+def _in_place(fields: Mapping[str, Any], places: Mapping[str, Path]) -> dict[str, Any]:
+    """Return a server's fields with the folders that its words name."""
+    filled = dict(fields)
+    for key in ("command", "url", "serverUrl", "cwd"):
+        if isinstance(filled.get(key), str):
+            filled[key] = _fill_in(filled[key], places)
+    if isinstance(filled.get("args"), list):
+        filled["args"] = [_fill_in(str(word), places) for word in filled["args"]]
+    return filled
 
 
 def _fill_in(word: str, places: Mapping[str, Path]) -> str:
@@ -205,40 +198,9 @@ def _fill_in(word: str, places: Mapping[str, Path]) -> str:
         name, _, default = match[1].partition(":-")
         if name in places:
             return str(places[name])
-        return default if default and not is_secret_name(name) else f"${{{name}}}"
+        return default if default and not is_secret_name(name) else f"${{{plain_name(name)}}}"
 
-    return _VARIABLE.sub(value, word)
-
-
-def _without_secrets(words: Iterable[str]) -> Iterator[str]:
-    """Yield the words of a command line with a placeholder for each value that is or may be a secret."""
-    previous = ""
-    for word in words:
-        follows_name = previous.startswith("-") and "=" not in previous and is_secret_name(previous)
-        if follows_name and not _OPTION.fullmatch(word) and not _VARIABLE.fullmatch(word):
-            yield _placeholder(previous)
-        else:
-            yield _without_secret(word)
-        previous = word
-
-
-def _without_secret(word: str) -> str:
-    word = _LOGIN.sub("${LOGIN}", word)
-    word = _QUERY.sub(
-        lambda match: f"{match[1]}={_placeholder(match[1])}" if is_secret_name(f"-{match[1]}") else match[0],
-        word,
-    )
-    for match in _NAMED.finditer(word):
-        is_named = not match[2].isspace() or match[1].startswith("-")
-        if is_named and is_secret_name(match[1]) and not _REFERENCE.match(word, match.end()):
-            word = word[: match.end()] + _placeholder(match[1])  # what follows may belong to it
-            break
-    word = _PIECE.sub(lambda match: "${VALUE}" if has_form_of_secret(match[0]) else match[0], word)
-    return "${VALUE}" if has_form_of_secret(_FILLED_IN.sub("", word)) else word
-
-
-def _placeholder(name: str) -> str:
-    return f"${{{name.strip('-.')}}}"
+    return _VARIABLE.sub(value, _BARE_VARIABLE.sub(r"${\1}", word))
 
 
 def _target(config: McpServerConfig) -> tuple[str, ...]:

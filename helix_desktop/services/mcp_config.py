@@ -12,16 +12,22 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, McpServerState, suggest_name
+from helix_desktop.domain.mcp_server import (
+    MAX_SERVERS,
+    McpServerConfig,
+    McpServerState,
+    suggest_name,
+    with_secrets,
+)
+from helix_desktop.domain.server_secrets import (
+    SecretWords,
+    is_secret_name,
+    literal_secret,
+    referenced_names,
+)
 from helix_desktop.domain.translatable_text import TextContext
 
 text = TextContext("MCP")
-_SECRET = re.compile(
-    r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|BEARER|COOKIE"
-    r"|[-_]KEY$|[-_]PAT$",
-    re.IGNORECASE,
-)
-_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*|<[^>]*>|your[-_ ].*", re.IGNORECASE)
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _RUNNERS = frozenset(
     {"npx", "uvx", "uv", "bunx", "pnpm", "yarn", "node", "python", "python3", "docker", "deno"}
@@ -32,14 +38,10 @@ _URLS = ("url", "serverUrl", "httpUrl", "uri")
 
 
 class ServerDraft(msgspec.Struct, frozen=True):
-    """A server as it was pasted; `secrets` holds values by name, empty where one has to be filled in.
-
-    `placeholders` stand for values in the rest of it that the user has to fill in as well.
-    """
+    """A server as it was pasted; `secrets` holds values by name, empty where one has to be entered."""
 
     config: McpServerConfig
     secrets: dict[str, str] = {}
-    placeholders: tuple[str, ...] = ()
 
     @property
     def missing_secrets(self) -> tuple[str, ...]:
@@ -54,12 +56,8 @@ def parse_server_configs(pasted: str, used_names: tuple[str, ...] = ()) -> tuple
     if pasted.startswith(("{", '"')):
         return _from_json(pasted, used_names)
     if re.match(r"https?://", pasted):
-        return (ServerDraft(McpServerConfig(name=suggest_name(_host(pasted), used_names), url=pasted)),)
+        return (build_draft(_host(pasted), {"url": pasted}, used_names),)
     return (_from_line(pasted, used_names),)
-
-
-def is_secret_name(name: str) -> bool:
-    return bool(_SECRET.search(name))
 
 
 def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
@@ -139,7 +137,7 @@ def build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ...
         )
     url = next((str(config[key]) for key in _URLS if isinstance(config.get(key), str)), "")
     pairs = _string_pairs(config.get("headers" if url else "env"), name)
-    secrets = {key: _literal_secret(value) for key, value in pairs.items() if is_secret_name(key)}
+    secrets = {key: literal_secret(value) for key, value in pairs.items() if is_secret_name(key)}
     plain = {key: value for key, value in pairs.items() if key not in secrets}
     args = config.get("args", [])
     if not isinstance(args, list | tuple):
@@ -147,24 +145,24 @@ def build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ...
             text('The "args" of {name} must be a list.', name=name),
             fix=text('Write them as a list, such as ["--port", "8080"].'),
         )
+    command = "" if url else str(config.get("command", ""))
+    found = SecretWords(secrets)
+    clean = found.take_from([command, *map(str, [] if url else args)])
+    clean_url = found.take_from_word(url)
+    referenced = referenced_names((*clean, clean_url, *plain.values()))
+    plain |= {key: f"${{{key}}}" for key in secrets if key in referenced}
+    values = {**secrets, **found.values}
     server = McpServerConfig(
         name=suggest_name(name, used_names),
-        command="" if url else str(config.get("command", "")),
-        args=() if url else tuple(map(str, args)),
+        command=clean[0],
+        args=clean[1:],
         env={} if url else plain,
-        secret_env=() if url else tuple(secrets),
         cwd=str(config.get("cwd") or ""),
-        url=url,
+        url=clean_url,
         headers=plain if url else {},
-        secret_headers=tuple(secrets) if url else (),
         enabled=not config.get("disabled", False),
     )
-    return ServerDraft(server, secrets)
-
-
-def _literal_secret(value: str) -> str:
-    """Return a secret's value; empty for a placeholder."""
-    return "" if _PLACEHOLDER.fullmatch(value.removeprefix("Bearer ").strip()) else value
+    return ServerDraft(with_secrets(server, values), values)
 
 
 def _string_pairs(pairs: Any, name: str) -> dict[str, str]:

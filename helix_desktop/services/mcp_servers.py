@@ -1,4 +1,4 @@
-"""The MCP servers of all workspaces: saved in their records, secrets in the keychain, running while open.
+"""The MCP servers of all workspaces: in their mcp.json, secrets in the keychain, running while open.
 
 What they run of their workspace needs consent: noted when the user agrees, checked at each start.
 """
@@ -38,7 +38,7 @@ from helix_desktop.domain.mcp_server import (
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.tools import ANY, McpChange, PermissionRule
 from helix_desktop.domain.translatable_text import OptionalText, TextContext, join_sentences
-from helix_desktop.mcp.client.servers import ConsentEnded, Hub, ServerActor, ServerContext, start_timeout_s
+from helix_desktop.mcp.client.servers import ConsentEnded, Hub, ServerActor, ServerContext
 from helix_desktop.mcp.client.start_files import FolderState, StartFiles, find_start_files, read_folders
 from helix_desktop.permissions.rules import mcp_change
 from helix_desktop.services.file_history import FileHistories
@@ -57,7 +57,10 @@ log = logging.getLogger(__name__)
 
 replace = msgspec.structs.replace
 
-_END_S = 2.0  # for a server that used all its time to be reported
+_FILE_COMMENT = text(
+    "The MCP servers of this workspace, by name, each with “command” and “args”, or with “url”. “secrets” "
+    "names variables and headers whose values are in the keychain, never here. The guide has an example."
+)
 
 MAX_NAMED = 20  # changed paths that a record keeps
 _EVERYWHERE = frozenset({""})
@@ -182,10 +185,9 @@ class StartConsent:
 
     def _save(self, workspace_id: str, config: McpServerConfig, other: McpServerConfig) -> None:
         """Save another state of a server, if the record still has it as it was checked. Raises HelixError."""
-        servers = self._registry.get(workspace_id).servers
-        self._registry.change(
+        self._registry.change_servers(
             workspace_id,
-            servers=tuple(other if _is_same(server, config) else server for server in servers),
+            lambda servers: (other if _is_same(server, config) else server for server in servers),
         )
         self._on_change(workspace_id)
 
@@ -205,8 +207,8 @@ def _check_in_place(root: WorkspaceRoot) -> None:
 
 
 def _is_same(server: McpServerConfig, config: McpServerConfig) -> bool:
-    return (server.name, server.approved, server.approved_ms) == (
-        config.name, config.approved, config.approved_ms,
+    return (server.name, server.fingerprint, server.approved, server.approved_ms) == (
+        config.name, config.fingerprint, config.approved, config.approved_ms,
     )  # fmt: skip
 
 
@@ -214,7 +216,7 @@ def _digests(states: Mapping[str, FolderState]) -> dict[str, str]:
     return {f"{folder or '.'}/": f"{state.covered} {state.uncovered}" for folder, state in states.items()}
 
 
-_SIGN_IN = "sign-in:details"  # with a colon: no variable and no header has such a name
+SIGN_IN_DETAILS = "sign-in:details"  # with a colon: no variable and no header has such a name
 _TOKENS = {name: f"sign-in:{name}" for name in SIGN_IN_SECRETS}
 
 
@@ -235,11 +237,16 @@ class ServerSecrets:
     async def delete(self, server: str, names: Sequence[str]) -> None:
         await self._save(server, dict.fromkeys(names, ""))
 
+    async def stored(self, server: str, names: Sequence[str]) -> tuple[str, ...]:
+        """Return those of these names that have a value now."""
+        keys = {name: await self._secrets.get(self._key_name(server, name)) for name in names}
+        return tuple(name for name, key in keys.items() if key.value)
+
     async def load_sign_in(self, config: McpServerConfig) -> SignIn | None:
         """Return the sign-in at the server's present address; None if there is none."""
         if not config.url:
             return None
-        details = (await self._secrets.get(self._key_name(config.name, _SIGN_IN))).value
+        details = (await self._secrets.get(self._key_name(config.name, SIGN_IN_DETAILS))).value
         if not details:
             return None
         tokens = [await self._secrets.get(self._key_name(config.name, key)) for key in _TOKENS.values()]
@@ -257,11 +264,11 @@ class ServerSecrets:
 
     async def save_sign_in(self, config: McpServerConfig, sign_in: SignIn | None) -> None:
         """Save a sign-in, or delete it."""
-        values = dict.fromkeys((_SIGN_IN, *_TOKENS.values()), "")
+        values = dict.fromkeys((SIGN_IN_DETAILS, *_TOKENS.values()), "")
         if sign_in is not None:
             facts = msgspec.structs.asdict(sign_in)
             values = {key: facts.pop(field) for field, key in _TOKENS.items()}
-            values[_SIGN_IN] = msgspec.json.encode(facts).decode()
+            values[SIGN_IN_DETAILS] = msgspec.json.encode(facts).decode()
         await self._save(config.name, values)
 
     async def _save(self, server: str, values: Mapping[str, str]) -> None:
@@ -328,10 +335,6 @@ class StatusBuilder:
 def _line_json(spec: ToolSpec) -> str:
     """Return what names a tool in a request, for counting."""
     return json.dumps(f"{tool_line(spec)}\n").strip('"')
-
-
-def test_limit_s(config: McpServerConfig) -> float:
-    return start_timeout_s(config)
 
 
 class McpServerService:
@@ -405,8 +408,14 @@ class McpServerService:
         with_tools = hub.configs_with_tools
         if with_tools == hub.configs:
             return
+        known = {config.name: config.known_tools for config in with_tools}
         try:
-            self._registry.change(workspace_id, servers=with_tools)
+            self._registry.change_servers(
+                workspace_id,
+                lambda servers: (
+                    replace(server, known_tools=known.get(server.name, ())) for server in servers
+                ),
+            )
         except HelixError as error:
             log.warning("the tools of the MCP servers are not remembered: %s", error)
             return
@@ -414,11 +423,13 @@ class McpServerService:
 
     def start(self, workspace_id: str) -> None:
         """Start the servers of an open workspace in the background; without trust, stop them."""
+        self._registry.read_servers(workspace_id)
         if self._registry.get(workspace_id).servers:
             self._scope.start(self._apply(workspace_id), f"mcp begin {workspace_id}")
 
     async def wait_until_ready(self, workspace_id: str, timeout_s: float) -> None:
         """Wait until every server is ready or has failed, at most so many seconds."""
+        self._registry.read_servers(workspace_id)
         await self._apply(workspace_id)
         if workspace_id in self._hubs:
             await self._hubs[workspace_id].wait_settled(timeout_s)
@@ -439,65 +450,95 @@ class McpServerService:
 
     async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
         """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
+        self._registry.read_servers(workspace_id)
         configs = self.configs(workspace_id)
         if len(configs) + len(drafts) > MAX_SERVERS:
             raise InvalidInput(
                 text("A workspace can have at most {count} servers.", count=MAX_SERVERS),
                 fix=text("Remove some first."),
             )
+        if workspace_id in self._registry.server_errors:
+            raise self._registry.server_errors[workspace_id]
+        added: list[McpServerConfig] = []
         for draft in drafts:
-            _check(draft.config, tuple(config.name for config in configs))
+            _check(draft.config, tuple(config.name for config in (*configs, *added)))
             await self._secrets_of(workspace_id).save(draft)
-            configs = (*configs, await self._consent.give(workspace_id, draft.config))
-        await self._save(workspace_id, configs)
+            added.append(await self._consent.give(workspace_id, draft.config))
+        self._registry.change_servers(workspace_id, lambda servers: (*servers, *added))
+        await self._apply(workspace_id)
 
-    async def change(self, workspace_id: str, name: str, draft: ServerDraft) -> None:
-        """Change a server and start it so: who saves one has seen what it starts. Secrets left empty stay."""
-        configs = self.configs(workspace_id)
-        _check(draft.config, tuple(config.name for config in configs if config.name != name))
-        previous = self._config(workspace_id, name)
-        values = await self._secrets_of(workspace_id).load(previous)
-        secrets = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.config.secret_names}
-        removed = [
-            key
-            for key in previous.secret_names
-            if name != draft.config.name or key not in draft.config.secret_names
-        ]
-        await self._secrets_of(workspace_id).delete(name, removed)
-        await self._secrets_of(workspace_id).save(ServerDraft(draft.config, secrets))
-        sign_in = await self._secrets_of(workspace_id).load_sign_in(previous)
-        if sign_in is not None and (name, previous.url) != (draft.config.name, draft.config.url):
-            has_same_url = draft.config.url == previous.url  # renamed
-            await self._secrets_of(workspace_id).save_sign_in(previous, None)
-            await self._secrets_of(workspace_id).save_sign_in(draft.config, sign_in if has_same_url else None)
-        is_same = draft.config.fingerprint == previous.fingerprint
-        known_tools = previous.known_tools if is_same else ()
-        changed = await self._consent.give(
-            workspace_id,
-            replace(draft.config, off=previous.off, enabled=previous.enabled, known_tools=known_tools),
+    async def read(self, workspace_id: str) -> None:
+        """Use the servers in `mcp.json` if it was edited: a command that changed needs the user's consent."""
+        if self._registry.read_servers(workspace_id):
+            await self._apply(workspace_id)
+
+    def file_error(self, workspace_id: str) -> OptionalText:
+        """Return what is wrong with `mcp.json`, with its line; the servers in use are those read before."""
+        error = self._registry.server_errors.get(workspace_id)
+        return error.why if error is not None else ""
+
+    def create_file(self, workspace_id: str) -> Path:
+        """Return the path of `mcp.json`; a missing one is made, with a comment. Raises HelixError."""
+        file = self._registry.mcp_file(workspace_id)
+        file.create(translate(_FILE_COMMENT))
+        return file.path
+
+    async def set_secret(self, workspace_id: str, name: str, secret: str, value: str) -> None:
+        """Store the value of a secret that a server names, and restart the server. Raises HelixError."""
+        self._registry.read_servers(workspace_id)
+        config = self._config(workspace_id, name)
+        if secret not in config.secret_names:
+            raise InvalidInput(
+                text("{name} was changed in the meantime.", name=name), fix=text("Review it again.")
+            )
+        await self._secrets_of(workspace_id).save(ServerDraft(config, {secret: value}))
+        await self._apply(workspace_id, name)
+
+    async def unused_secrets(self, workspace_id: str) -> dict[str, tuple[str, ...]]:
+        """Return the secrets in the keychain that no server in `mcp.json` names any more, by server."""
+        record = self._registry.get(workspace_id)
+        secrets = self._secrets_of(workspace_id)
+        unused: dict[str, tuple[str, ...]] = {}
+        for config in record.servers:
+            names = [name for name in config.stored_secrets if name not in config.secret_names]
+            unused[config.name] = await secrets.stored(config.name, names)
+        for state in record.former_servers:
+            unused[state.name] = await secrets.stored(state.name, (*state.stored_secrets, SIGN_IN_DETAILS))
+        return {server: names for server, names in unused.items() if names}
+
+    async def delete_unused_secrets(self, workspace_id: str) -> None:
+        """Delete the secrets that no server in `mcp.json` has any more. Raises HelixError."""
+        self._registry.read_servers(workspace_id)
+        unused = await self.unused_secrets(workspace_id)
+        for server, names in unused.items():
+            await self._secrets_of(workspace_id).delete(server, names)
+            if SIGN_IN_DETAILS in names:
+                await self._secrets_of(workspace_id).delete(server, tuple(_TOKENS.values()))
+        self._registry.change_servers(
+            workspace_id, lambda servers: (replace(server, stored_secrets=()) for server in servers)
         )
-        await self._save(
-            workspace_id,
-            [changed if config.name == name else config for config in configs],
-            draft.config.name,
-        )
+        self._registry.change(workspace_id, server_states=())
+        self._listeners.notify(workspace_id)
 
     async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
         """Let a server start as the user has just seen it. Raises InvalidInput if it changed since."""
+        self._registry.read_servers(workspace_id)
         config = self._config(workspace_id, name)
         if config.fingerprint != fingerprint:
             raise InvalidInput(
                 text("{name} was changed in the meantime.", name=name), fix=text("Review it again.")
             )
-        await self._save_config(workspace_id, await self._consent.give(workspace_id, config))
+        is_same = config.approved in ("", config.fingerprint)
+        known_tools = config.known_tools if is_same else ()
+        approved = await self._consent.give(workspace_id, replace(config, known_tools=known_tools))
+        await self._change(workspace_id, name, lambda now: approved if _is_same(now, config) else now)
 
     async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
-        await self._save_config(workspace_id, replace(self._config(workspace_id, name), enabled=enabled))
+        await self._change(workspace_id, name, lambda config: replace(config, enabled=enabled))
 
     async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
-        await self._save_config(
-            workspace_id, replace(self._config(workspace_id, name), off=tuple(sorted(tool_names)))
-        )
+        off = tuple(sorted(tool_names))
+        await self._change(workspace_id, name, lambda config: replace(config, off=off))
 
     async def restart(self, workspace_id: str, name: str) -> None:
         await self._apply(workspace_id, name)
@@ -533,15 +574,20 @@ class McpServerService:
 
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
         """Remove a server with its secrets; the returned function restores it."""
+        self._registry.read_servers(workspace_id)
         before = self.configs(workspace_id)
         config = self._config(workspace_id, name)
         values = await self._secrets_of(workspace_id).load(config)
         sign_in = await self._secrets_of(workspace_id).load_sign_in(config)
-        await self._save(workspace_id, [server for server in before if server.name != name])
+        self._registry.change_servers(
+            workspace_id, lambda servers: (server for server in servers if server.name != name)
+        )
+        await self._apply(workspace_id)
         await self._secrets_of(workspace_id).delete(name, config.secret_names)
         await self._secrets_of(workspace_id).save_sign_in(config, None)
 
         async def restore() -> None:
+            self._registry.read_servers(workspace_id)
             now = self.configs(workspace_id)
             if any(server.name == name for server in now):
                 raise InvalidInput(
@@ -550,16 +596,24 @@ class McpServerService:
                 )
             await self._secrets_of(workspace_id).save(ServerDraft(config, dict(values)))
             await self._secrets_of(workspace_id).save_sign_in(config, sign_in)
-            index = min(before.index(config), len(now))
-            await self._save(workspace_id, (*now[:index], config, *now[index:]))
+            index = before.index(config)
+            self._registry.change_servers(
+                workspace_id, lambda servers: (*servers[:index], config, *servers[index:])
+            )
+            await self._apply(workspace_id)
 
         return restore
 
-    async def _save_config(self, workspace_id: str, config: McpServerConfig) -> None:
-        await self._save(
+    async def _change(
+        self, workspace_id: str, name: str, change: Callable[[McpServerConfig], McpServerConfig]
+    ) -> None:
+        """Change the state of a server. Raises InvalidInput if it doesn't exist."""
+        self._config(workspace_id, name)
+        self._registry.change_servers(
             workspace_id,
-            [config if server.name == config.name else server for server in self.configs(workspace_id)],
+            lambda servers: (change(server) if server.name == name else server for server in servers),
         )
+        await self._apply(workspace_id)
 
     def _config(self, workspace_id: str, name: str) -> McpServerConfig:
         for config in self.configs(workspace_id):
@@ -664,43 +718,6 @@ class McpServerService:
             return tr("Kept in {keychain}.", keychain=keychain)
         reason = self._secrets.problem or tr("this system has no keychain")
         return tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
-
-    async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
-        """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
-        config = replace(draft.config, enabled=True)
-        config = replace(config, approved=config.fingerprint)
-        _check(config)
-        values = await self._secrets_of(workspace_id).load(replace(config, name=name)) if name else {}
-        merged = {**values, **{key: value for key, value in draft.secrets.items() if value}}
-
-        async def secrets(_: McpServerConfig) -> Mapping[str, str]:
-            return merged
-
-        async def load_sign_in(config: McpServerConfig) -> SignIn | None:
-            return await self._secrets_of(workspace_id).reload_sign_in(replace(config, name=name))
-
-        async def save_sign_in(config: McpServerConfig, sign_in: SignIn | None) -> None:
-            await self._secrets_of(workspace_id).save_sign_in(replace(config, name=name), sign_in)
-
-        scope = TaskScope()
-        root = Path(self._registry.get(workspace_id).path)
-        context = ServerContext(
-            root, self._inherited_env, secrets, load_sign_in=load_sign_in, save_sign_in=save_sign_in
-        )
-        hub = Hub(context, scope.start)
-        try:
-            await hub.set_servers((config,), True)
-            await hub.wait_settled(test_limit_s(config) + _END_S)
-            return await self._status_builder.build(hub, config)
-        finally:
-            await hub.close()
-            await scope.close()
-
-    async def _save(
-        self, workspace_id: str, servers: Sequence[McpServerConfig], restart_name: str = ""
-    ) -> None:
-        self._registry.change(workspace_id, servers=tuple(servers))
-        await self._apply(workspace_id, restart_name)
 
     def _secrets_of(self, workspace_id: str) -> ServerSecrets:
         return ServerSecrets(self._secrets, workspace_id)

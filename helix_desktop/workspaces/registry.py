@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
@@ -24,12 +24,13 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
 )
 from helix_desktop.domain.file_history.changes import MAX_FILE, QUOTA
-from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.mcp_server import McpServerConfig, ServerState, in_file, state_of, with_state
 from helix_desktop.domain.store import SavedFilter
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.clock import ClockMs
+from helix_desktop.workspaces.mcp_file import McpFile
 from helix_desktop.workspaces.policy_file import PolicyFile, check_replaceable, gone_error, save_error
 
 text = TextContext("Workspaces")
@@ -48,8 +49,8 @@ MODEL_ROLES = ("model", "fast", "summary", "long")
 """The fields that name models: the main one, and those of the roles; the settings have them too."""
 
 
-class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One workspace. Its identity is the UUID; the path is only where its folder was last found.
+class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """One workspace as it is stored. Its identity is the UUID; the path is where its folder was last found.
 
     `model` is PROVIDER/NAME (empty: the app's default); `listed` is false once it was removed from the list,
     which keeps its data. `added` is in milliseconds since 1970. `demo` marks the guided demo's own copy.
@@ -58,7 +59,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
-    main model. `servers` are its MCP servers, each with the fingerprint that the user consented to.
+    main model. `server_states` are those of its MCP servers, also of some that left `mcp.json`.
     `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models: it
     asks, it asks and each card offers to allow all at once, or they run.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
@@ -86,7 +87,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     sandbox: bool = True
     network: bool = False
     fetch: bool = False
-    servers: tuple[McpServerConfig, ...] = ()
+    server_states: tuple[ServerState, ...] = ()
     share_port: int = 0
     fast: str = ""
     summary: str = ""
@@ -99,12 +100,26 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     history_paused: bool = False
     cache_filters: tuple[SavedFilter, ...] = ()
 
+
+class WorkspaceRecord(StoredRecord, frozen=True, kw_only=True):
+    """One workspace, with its MCP servers: as `mcp.json` has them, each with its state."""
+
+    servers: tuple[McpServerConfig, ...] = ()
+
+    @property
+    def former_servers(self) -> tuple[ServerState, ...]:
+        """The states of servers that left `mcp.json`."""
+        names = {server.name for server in self.servers}
+        return tuple(state for state in self.server_states if state.name not in names)
+
     @property
     def servers_awaiting_consent(self) -> tuple[str, ...]:
         """The MCP servers that start once the user consents, by name; none in an untrusted folder."""
         waiting = (server.name for server in self.servers if server.enabled and not server.is_consented)
         return tuple(waiting) if self.trusted else ()
 
+
+ChangeServers = Callable[[tuple[McpServerConfig, ...]], Iterable[McpServerConfig]]
 
 RECORD_FILE = "workspace.toml"
 STORE_FOLDER = "store"
@@ -120,6 +135,8 @@ class WorkspaceRegistry:
         self._folder, self.clock = folder, clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []
+        self.server_errors: dict[str, SettingsDamaged] = {}
+        """What is wrong with a workspace's `mcp.json`: the servers that were read before are still in use."""
         self._has_folder = folder.is_dir()
         self._load()
 
@@ -137,7 +154,8 @@ class WorkspaceRegistry:
     def _load_record(self, folder: Path) -> None:
         try:
             fields = read_fields(folder / RECORD_FILE)
-            self._records[folder.name] = msgspec.convert({**fields, "id": folder.name}, WorkspaceRecord)
+            stored = msgspec.convert({**fields, "id": folder.name}, StoredRecord)
+            self._records[folder.name] = self._with_servers(stored)
         except SettingsUnreadable as error:
             self._add_problem(error)
         except SettingsDamaged as error:  # to delete the file, as it says, would lose which folder it is
@@ -145,6 +163,32 @@ class WorkspaceRegistry:
         except msgspec.ValidationError as error:
             what = text("The workspace file {file} is invalid.", file=folder / RECORD_FILE)
             self._add_problem(SettingsDamaged(what, decoding_fault(error), _RECORD_FIX))
+
+    def _with_servers(self, stored: StoredRecord) -> WorkspaceRecord:
+        """Return a record with the servers that `mcp.json` has now: those of before while it has an error."""
+        try:
+            configs = self.mcp_file(stored.id).load()
+        except SettingsDamaged as error:
+            self.server_errors[stored.id] = error
+            previous = self._records.get(stored.id)
+            configs = () if previous is None else previous.servers
+        else:
+            self.server_errors.pop(stored.id, None)
+        states = {state.name: state for state in stored.server_states}
+        servers = [
+            with_state(config, states.get(config.name, ServerState(name=config.name))) for config in configs
+        ]
+        fields = {name: getattr(stored, name) for name in StoredRecord.__struct_fields__}
+        return _with_states(WorkspaceRecord(**fields, servers=tuple(servers)), ())
+
+    def read_servers(self, workspace_id: str) -> bool:
+        """Read `mcp.json` again; return True if its servers, or its error, are other ones now."""
+        before = self.get(workspace_id)
+        error_before = self.server_errors.get(workspace_id)
+        record = self._with_servers(before)
+        self._records[workspace_id] = record
+        error = self.server_errors.get(workspace_id)
+        return record != before or str(error) != str(error_before)
 
     def list_workspaces(self, include_removed: bool = False) -> list[WorkspaceRecord]:
         return [record for record in self._records.values() if record.listed or include_removed]
@@ -203,6 +247,15 @@ class WorkspaceRegistry:
             is_read = current is not record  # neither missing nor damaged
             return current if is_read and changed == current else self._write_record(changed)
 
+    def change_servers(self, workspace_id: str, change: ChangeServers) -> WorkspaceRecord:
+        """Save what `change` makes of the servers as their files have them now. Raises HelixError."""
+        self.get(workspace_id)
+        with self._locked():
+            self._load_record(self.data_folder(workspace_id))
+            record = self.get(workspace_id)
+            changed = msgspec.structs.replace(record, servers=tuple(change(record.servers)))
+            return record if changed == record else self._write_record(changed)
+
     def remove(self, workspace_id: str) -> None:
         """Remove a workspace from the list; its data stays. Raises WorkspaceMissing."""
         self.change(workspace_id, listed=False)
@@ -257,7 +310,14 @@ class WorkspaceRegistry:
         if record.id in self._records:
             _check_exists(folder, not_saved)
         check_replaceable(folder / RECORD_FILE, not_saved)
-        fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
+        previous = self._records.get(record.id)
+        servers_before = () if previous is None else previous.servers
+        record = _with_states(record, servers_before)
+        configs = tuple(map(in_file, record.servers))
+        if configs != tuple(map(in_file, servers_before)):
+            self.mcp_file(record.id).save(configs)  # first: without its state a server asks for consent
+        stored = msgspec.to_builtins(record)
+        fields = {name: stored[name] for name in StoredRecord.__struct_fields__ if name != "id"}
         write_fields(folder / RECORD_FILE, {**self._unknown_fields(folder), **fields})
         self._records[record.id] = record
         return record
@@ -265,7 +325,7 @@ class WorkspaceRegistry:
     def _unknown_fields(self, folder: Path) -> dict[str, Any]:
         """Return what a record's file has that this version does not know."""
         with suppress(SettingsDamaged):  # it would be replaced as a whole
-            own = WorkspaceRecord.__struct_fields__
+            own = StoredRecord.__struct_fields__
             stored = read_fields(folder / RECORD_FILE, back_up=False)
             return {name: value for name, value in stored.items() if name not in own}
         return {}
@@ -279,6 +339,9 @@ class WorkspaceRegistry:
     def policy_file(self, workspace_id: str) -> PolicyFile:
         return PolicyFile(self.data_folder(workspace_id))
 
+    def mcp_file(self, workspace_id: str) -> McpFile:
+        return McpFile(self.data_folder(workspace_id))
+
     def load_policy(self, workspace_id: str) -> ContextPolicy:
         """Load a workspace's policy. Raises SettingsDamaged naming the line and field that are wrong."""
         return self.policy_file(workspace_id).load()
@@ -286,6 +349,15 @@ class WorkspaceRegistry:
     def save_policy(self, workspace_id: str, policy: ContextPolicy) -> None:
         """Save a workspace's policy. Raises HelixError; then the previous one is unchanged."""
         self.policy_file(workspace_id).save(policy)
+
+
+def _with_states(record: WorkspaceRecord, servers_before: Iterable[McpServerConfig]) -> WorkspaceRecord:
+    """Return a record with the states of its servers, and of those that left `mcp.json` by another hand."""
+    names = {server.name for server in servers_before}
+    former = [state for state in record.former_servers if state.name not in names]
+    servers = tuple(with_state(server, state_of(server)) for server in record.servers)
+    states = (*map(state_of, servers), *former)
+    return msgspec.structs.replace(record, servers=servers, server_states=states)
 
 
 def check_is_folder(path: Path) -> None:

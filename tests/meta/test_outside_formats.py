@@ -47,14 +47,16 @@ from helix_desktop.store import kinds
 from helix_desktop.store.archive_file import ArchiveManifest, SessionHeader
 from helix_desktop.store.files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.kinds import PendingDeletion, Tombstone
+from helix_desktop.workspaces.mcp_file import MCP_FILE, McpEntry
 from helix_desktop.workspaces.policy_file import POLICY_FILE
-from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, WorkspaceRecord
+from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER, StoredRecord
 from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
 from tests.support.memory_keychain import MemoryKeychain
 
 FILES: dict[str, Any] = {
     "settings.toml": Settings,
-    "workspace.toml": WorkspaceRecord,
+    "workspace.toml": StoredRecord,
+    "a server in mcp.json": McpEntry,
     "a saved rule": PermissionRule,
     "policy.toml": ContextPolicy,
     "the view of a session in views.json": ViewState,
@@ -172,6 +174,7 @@ def test_files_keep_their_names_in_the_data_directory(tmp_path: Path) -> None:
         "the folder of a workspace": {
             "record": RECORD_FILE,
             "policy": POLICY_FILE,
+            "MCP servers": MCP_FILE,
             "store": STORE_FOLDER,
         },
         "the folder of a store": store,

@@ -426,22 +426,20 @@ class ServerActor:
                 _text("Enter it again."),
             )
         transports = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.transports")
+        filled = config.fill_in(secrets)
         if config.url:
             oauth = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.oauth")
             auth = None
             if not config.has_authorization:
                 auth = oauth.SignInAuth(config.url, self._load_sign_in, self._save_sign_in)
-            headers = {**config.headers, **secrets}
             opened = transports.connect_http(
-                config.url, headers, auth, bool(secrets), self.stderr_log, self._note_result
+                filled.url, filled.headers, auth, bool(secrets), self.stderr_log, self._note_result
             )
         else:
             variables = await context.check_consent(config)
-            environment = build_environment(
-                context.inherited_environment, {**variables, **config.env, **secrets}
-            )
+            environment = build_environment(context.inherited_environment, {**variables, **filled.env})
             cwd = str(context.root / config.cwd)
-            program = ProgramSpec((config.command, *config.args), cwd, environment)
+            program = ProgramSpec((filled.command, *filled.args), cwd, environment)
             opened = transports.connect_stdio(program, self.stderr_log, disconnected, self._note_result)
         async with opened as streams:
             yield streams

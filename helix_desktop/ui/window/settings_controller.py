@@ -60,6 +60,7 @@ class SettingsController(WindowPart):
         window.places.empty.when_built(self._follow_empty)
         window.activated.connect(self._follow_other_window)
         window.activated.connect(self._policy_files.read)
+        window.activated.connect(self._read_servers)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         titles = SettingsView.page_titles().items()
@@ -138,6 +139,12 @@ class SettingsController(WindowPart):
         """Show what was saved while the user is in another window; who saves something here shows it."""
         if self._windows.current.window is not self._window:
             self.refresh()
+
+    def _read_servers(self) -> None:
+        """Use mcp.json of the workspace on screen as it is now."""
+        if self._session.opened is not None:
+            read = self._services.mcp_servers.read(self._session.workspace_id)
+            self._start(read, "read mcp.json")
 
     def refresh(self) -> None:
         """Show what is stored now, as far as the settings have been built."""

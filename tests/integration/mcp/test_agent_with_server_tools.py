@@ -32,7 +32,7 @@ from helix_desktop.tools.tool import ToolRegistry
 from helix_desktop.ui.chat.rows.row_texts import outcome_text
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
-from helix_desktop.ui.settings.mcp.server_form import tools_cost_text
+from helix_desktop.ui.settings.mcp.server_parts import tools_cost_text
 from helix_desktop.words.numbers import format_tokens
 from tests.integration.mcp.test_real_servers import serving
 from tests.support.agent_rig import AgentRig, ScriptedTools

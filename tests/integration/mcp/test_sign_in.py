@@ -22,6 +22,7 @@ from helix_desktop.mcp.client import oauth
 from helix_desktop.mcp.client.servers import Hub, ServerContext
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft
+from helix_desktop.services.mcp_servers import SIGN_IN_DETAILS
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.words.translation import error_text
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
@@ -173,21 +174,28 @@ async def test_tokens_belong_to_one_address_and_end_with_the_server(app: App, se
     await app.servers.sign_out(app.id, "web")
     assert (await app.status()).state == "signed_out"
     await app.sign_in()
-    config = app.servers.configs(app.id)[0]
-    await app.servers.change(app.id, "web", ServerDraft(McpServerConfig(name="site", url=config.url)))
-    assert (await app.status()).state == "ready", "a new name changes nothing"
-    undo = await app.servers.remove(app.id, "site")
+    undo = await app.servers.remove(app.id, "web")
     tokens = {*server.authorization.tokens, *server.authorization.refresh_tokens}
     assert not tokens & set(await app.services.secret_values())
     await undo()
     assert ((await app.status()).state, (await app.status()).is_signed_in) == ("ready", True)
     other = GuardedServer(server.authorization)
     await other.start()
-    url = f"http://{other.host}/mcp"
-    await app.servers.change(app.id, "site", ServerDraft(McpServerConfig(name="site", url=url)))
+    file = app.servers.create_file(app.id)
+    file.write_text(file.read_text().replace(server.host, other.host))
+    await app.servers.read(app.id)
+    status = await app.status()
+    assert (status.state, other.offered) == ("unapproved", [])
+    await app.servers.consent(app.id, "web", status.config.fingerprint)
     assert ((await app.status()).state, other.offered) == ("signed_out", [])
-    assert not tokens & set(await app.services.secret_values())
     await other.close()
+    file.write_text("{}")
+    await app.servers.read(app.id)
+    assert app.servers.configs(app.id) == ()
+    assert await app.servers.unused_secrets(app.id) == {"web": (SIGN_IN_DETAILS,)}
+    await app.servers.delete_unused_secrets(app.id)
+    assert await app.servers.unused_secrets(app.id) == {}
+    assert not tokens & set(await app.services.secret_values())
 
 
 async def test_a_redirect_to_another_host_does_not_carry_the_token(app: App, server: GuardedServer) -> None:

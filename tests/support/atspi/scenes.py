@@ -325,8 +325,8 @@ async def _sign_in(rig: WindowRig, is_started: bool) -> AsyncIterator[QWidget]:
         config = McpServerConfig(name="tracker", url=f"http://{server.host}/mcp")
         await servers.add(rig.workspace.id, [ServerDraft(config)])
         page = rig.settings.mcp
-        await until(lambda: [card for card in page.cards.values() if card.sign_in.isVisible()], "the sign-in")
-        box = page.cards["tracker"].sign_in
+        await until(lambda: [row for row in page.rows.values() if row.sign_in.isVisible()], "the sign-in")
+        box = page.rows["tracker"].sign_in
         if is_started:
             QDesktopServices.setUrlHandler("http", browser, "visit")  # type: ignore[arg-type]  # takes str only
             box.start.click()

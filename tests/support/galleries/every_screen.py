@@ -42,6 +42,7 @@ from helix_desktop.services.cache_server import SharingState
 from helix_desktop.services.diagnostics import FILE_NAMES
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers, UnusableServer
 from helix_desktop.services.mcp_config import McpServerStatus, McpToolStatus, ServerDraft
+from helix_desktop.services.mcp_servers import SIGN_IN_DETAILS
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import CompletionItem, CompletionPopup
@@ -53,7 +54,7 @@ from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme, current_them
 from helix_desktop.ui.help.guide import GuideDialog, guide_pages
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.settings.about_page import DiagnosticsDialog
-from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
+from helix_desktop.ui.settings.mcp.server_parts import DisclosureButton
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.ui.timeline.cards import RunningCard
 from helix_desktop.ui.window.command_list import shortcuts
@@ -289,9 +290,11 @@ def _fill_settings(view: SettingsView) -> None:
     )
     view.mcp.foreign_servers.toggle.setChecked(True)
     view.mcp.show_undo(half_longer("Server files removed."))
+    view.mcp.show_file_error(half_longer("Line 7: the “args” of files must be a list."))
+    view.mcp.unused_secrets.show_secrets({"notes": ("API_KEY", SIGN_IN_DETAILS)})
     view.mcp.open_add()
     view.mcp.add_box.paste.setPlainText("npx -y @modelcontextprotocol/server-filesystem ~/notes --key=abc")
-    for card in view.mcp.cards.values():
+    for card in view.mcp.rows.values():
         for button in card.findChildren(DisclosureButton):
             button.setChecked(True)
 

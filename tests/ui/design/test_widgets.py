@@ -23,7 +23,7 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, reduce_motion
 from helix_desktop.ui.design.text_fields import SearchField
 from helix_desktop.ui.design.viewer.picture import read_thumbnail, thumbnail_size
-from helix_desktop.ui.settings.mcp.server_form import DisclosureButton
+from helix_desktop.ui.settings.mcp.server_parts import DisclosureButton
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import AGE_STEP_MS
 from tests.support.image_bytes import png

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop import __version__
@@ -31,6 +31,7 @@ from helix_desktop.ui.design.viewer.content_viewer import TextsDialog
 from helix_desktop.ui.kit.commands import WindowCommands
 from helix_desktop.ui.settings.about_page import AboutPage, DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.page import McpPage
+from helix_desktop.ui.settings.mcp.server_parts import SecretValues
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
@@ -127,25 +128,33 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     assert checklist.isHidden()
 
 
-def test_edits_of_a_server_stay_with_their_workspace(page: McpPage) -> None:
-    here = (McpServerStatus(McpServerConfig(name="box", command="here"), "off"),)
-    there = (McpServerStatus(McpServerConfig(name="box", command="there"), "off"),)
-    page.show_servers("Here", "/here", here)
-    edited = page.cards["box"]
-    edited.toggles["edit"].click()
-    reach = edited.editor.form.controls["reach"]
-    QTest.keyClick(reach, Qt.Key.Key_End)
-    QTest.keyClicks(reach, " --fast")
-    page.show_servers("There", "/there", there)
-    page.cards["box"].toggles["edit"].click()
-    assert page.cards["box"].editor.form.values.get("reach") == "there"
-    assert page.has_unsaved_edits()
-    page.show_no_workspace()
-    page.show_servers("Here", "/here", here)
-    assert page.cards["box"].toggles["edit"].isChecked()
-    assert page.cards["box"].editor.form.values.get("reach") == "here --fast"
-    page.cards["box"].end_editing()
-    assert not page.has_unsaved_edits()
+def test_a_secret_that_is_typed_stays_until_it_is_entered(qtbot: QtBot, page: McpPage) -> None:
+    """Reports come while the user types; none of the values is ever shown."""
+    config = McpServerConfig(name="box", command="here", secret_env=("API_KEY", "PIN"))
+    page.show_servers("Here", "/here", (McpServerStatus(config, "failed", missing_secrets=("PIN",)),))
+    with qtbot.waitActive(page):
+        page.show()
+    row = page.rows["box"]
+    page.enter_secret("box")
+    field = row.secrets.lines()["PIN"]
+    assert page.focusWidget() is field, "the one without a value"
+    assert (field.placeholderText(), field.echoMode()) == ("Enter value", QLineEdit.EchoMode.Password)
+    assert row.secrets.lines()["API_KEY"].placeholderText() == "Saved. Type to replace it."
+    QTest.keyClicks(field, "1234")
+    report = McpServerStatus(config, "waiting", missing_secrets=("PIN",))
+    page.show_servers("Here", "/here", (report,))
+    assert field.text() == "1234"
+    entered: list[tuple[str, str]] = []
+    values = row.secrets.form.values
+    assert isinstance(values, SecretValues)
+    values._store = lambda *secret: entered.append(secret)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    assert (entered, field.text()) == ([("PIN", "1234")], "")
+    row.secrets.lines()["API_KEY"].setFocus()
+    row.toggles["log"].setFocus()
+    assert entered == [("PIN", "1234")], "nothing typed replaces nothing"
+    page.show_servers("Here", "/here", (McpServerStatus(McpServerConfig(name="box", command="x"), "off"),))
+    assert not row.secrets.isVisible()
 
 
 def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot, page: McpPage) -> None:
@@ -154,7 +163,7 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot, page
     page.show_servers("Here", "/here", (McpServerStatus(config, "ready"), other))
     with qtbot.waitActive(page):
         page.show()
-    restart = find_button(page.cards["box"], "restart")
+    restart = find_button(page.rows["box"], "restart")
     restart.setFocus()
     for state in ("waiting", "starting", "ready"):
         QTest.keyClick(restart, Qt.Key.Key_Space)
@@ -162,42 +171,33 @@ def test_the_keyboard_stays_at_what_a_second_press_may_repeat(qtbot: QtBot, page
             "Here", "/here", (McpServerStatus(config, state, "The server is restarted."), other)
         )
         assert restart.hasFocus(), "not Remove beside it"
-    page.cards["box"].toggles["edit"].click()
-    find_button(page.cards["box"].editor, "cancel").setFocus()
-    QTest.keyClick(find_button(page.cards["box"].editor, "cancel"), Qt.Key.Key_Space)
-    assert page.focusWidget() is page.cards["box"].toggles["edit"], "not the switch of the next server"
 
 
-def test_the_form_says_before_saving_how_long_secrets_last(page: McpPage) -> None:
+def test_what_is_pasted_is_shown_as_it_would_start(page: McpPage) -> None:
+    """Each server with its command, and where its secrets go before anything is added."""
     page.show_servers("Here", "/here", (), "Kept until Helix Desktop closes.")
     page.open_add()
-    page.add_box.paste.setPlainText("API_TOKEN=abc npx server")
-    note = page.add_box.editor.form.rows["env"].note_text()
-    assert "are secrets. Kept until Helix Desktop closes." in note
-    both = {"a": {"command": "x", "env": {"API_TOKEN": "abc"}}, "b": {"command": "y"}}
+
+    def shown() -> str:
+        return " ".join(part.text() for part in page.add_box.findChildren(QLabel))
+
+    page.add_box.paste.setPlainText("API_TOKEN=s3cret LEVEL=2 npx server --pin 7 --token s3cret-b")
+    for part in (
+        'npx server --pin 7 --token "${token}"', "LEVEL=2", "API_TOKEN=•••",
+        "Secrets: API_TOKEN and token. Kept until Helix Desktop closes.", "Starts in /here",
+    ):  # fmt: skip
+        assert part in shown(), part
+    assert "s3cret" not in shown()
+    assert find_button(page.add_box, "add").text() == "Add and start"
+    both = {"a": {"command": "x", "env": {"API_TOKEN": "<token>"}}, "b": {"command": "y"}}
     page.add_box.paste.setPlainText(json.dumps({"mcpServers": both}))
-    words = [widget.text() for widget in page.add_box._multiple.findChildren(QLabel)]
-    assert any("Kept until Helix Desktop closes." in text for text in words)
+    assert find_button(page.add_box, "add").text() == "Add and start 2 servers"
+    assert "Enter API_TOKEN after adding it." in shown()
     page.add_box.paste.setPlainText('{"mcpServers": ')
     page.open_add()
     assert page.has_unsaved_edits(), "what was pasted stays"
     assert "isn't valid JSON" in page.add_box._error.text()
-
-
-def test_what_is_wrong_in_the_fields_of_a_server_is_said_there(page: McpPage) -> None:
-    page.show_servers("Here", "/here", (McpServerStatus(McpServerConfig(name="a", command="here"), "off"),))
-    page.open_add()
-    page.add_box.paste.setPlainText("npx server")
-    form = page.add_box.editor.form
-    for name, typed, right, words in (
-        ("name", "a", "b", "already"), ("reach", "", "npx server", ""),
-        ("env", "LEVEL 2", "LEVEL=2", "NAME=value"),
-    ):  # fmt: skip
-        form.write(name, typed)
-        press(page.add_box, "save_server")
-        assert words in form.errors()[name]
-        form.write(name, right)
-        assert name not in form.errors()
+    assert not find_buttons(page.add_box, "add")
 
 
 def test_what_other_programs_need_to_share_the_cache_is_copied(page: McpPage) -> None:
@@ -217,12 +217,12 @@ def test_what_other_programs_need_to_share_the_cache_is_copied(page: McpPage) ->
 
 
 def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: QtBot, page: McpPage) -> None:
-    """By the keyboard too; what has no value yet can't be added."""
+    """By the keyboard too; what has no value yet is named."""
     page.show_servers("Here", "/here", ())
     config = McpServerConfig(
-        name="box", command="run", args=("${TEAM}",), env={"LEVEL": "${LEVEL}"}, secret_env=("API_KEY",)
+        name="box", command="run", args=("${TEAM}",), secret_words=("TEAM",), secret_env=("API_KEY", "LEVEL")
     )
-    draft = ServerDraft(config, {"API_KEY": ""}, ("${TEAM}", "${LEVEL}"))
+    draft = ServerDraft(config, {"API_KEY": "", "TEAM": "", "LEVEL": ""})
     found = ForeignServers(
         (ForeignServer(draft, "Claude Code", ".mcp.json"),),
         (UnusableServer(".cursor/mcp.json", "", verbatim("It's a pipe.")),),
@@ -244,20 +244,12 @@ def test_servers_of_other_programs_are_one_line_until_the_user_opens_it(qtbot: Q
     assert find_button(page.foreign_servers, "review:box") is review, "the keyboard can be there"
     review.setFocus()
     QTest.keyClick(review, Qt.Key.Key_Space)
-    form = page.add_box.editor.form
-    assert page.focusWidget() is form.controls["name"]
+    add = find_button(page.add_box, "add")
+    assert page.focusWidget() is add
+    words = " ".join(part.text() for part in page.add_box.findChildren(QLabel))
+    assert 'run "${TEAM}"' in words
+    assert "Enter API_KEY, TEAM and LEVEL after adding it." in words
     assert not page.has_unsaved_edits()
-    find_button(page.add_box, "save_server").click()
-    assert form.errors() == {
-        "reach": "Replace ${TEAM} with its value.", "env": "Replace ${LEVEL} with its value.",
-    }  # fmt: skip
-    form.write("reach", "run red")
-    form.write("env", "LEVEL=2")
-    filled_in = form.draft()
-    assert filled_in is not None
-    assert (filled_in.config.args, filled_in.config.env) == (("red",), {"LEVEL": "2"})
-    assert filled_in.config.secret_env == ("API_KEY",)
-    assert page.has_unsaved_edits()
     page.open_add()
     assert page.add_box.paste.isVisible()
     assert not page.has_unsaved_edits()

@@ -1,9 +1,8 @@
-"""MCP servers in the window: added, approved, their notices, sign-in, questions, prompts and resources."""
+"""MCP servers in the window: added, approved, edited in their file, signed in, asking and offering."""
 
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -26,7 +25,7 @@ from helix_desktop.ui.chat.question_card import FormCard
 from helix_desktop.ui.chat.rows.row_types import QuestionRow, ToolRow
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import TextInputDialog
-from helix_desktop.ui.settings.mcp.page import McpPage, ServerCard
+from helix_desktop.ui.settings.mcp.page import McpPage, ServerRow
 from tests.support.mcp.authorization_server import GuardedServer, browse, serve_guarded
 from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server
 from tests.support.model_servers.chat_server import (
@@ -42,7 +41,7 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-LINE = shlex.join([sys.executable, "-S", str(SCRIPTS_DIR / "raw_server.py")])
+ARGS = ["-S", str(SCRIPTS_DIR / "raw_server.py")]
 
 
 def use_mcp_servers(rig: WindowRig, *entries: McpServerConfig) -> None:
@@ -76,12 +75,16 @@ def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
     return rig.wiring.services.registry.get(rig.workspace.id).servers
 
 
-async def ready(page: McpPage, name: str) -> ServerCard:
-    await until(lambda: name in page.cards and state(page.cards[name]).startswith("Ready"), f"{name} ready")
-    return page.cards[name]
+async def ready(page: McpPage, name: str) -> ServerRow:
+    await until(lambda: name in page.rows and state(page.rows[name]).startswith("Ready"), f"{name} ready")
+    return page.rows[name]
 
 
-def state(card: ServerCard) -> str:
+def server_file(rig: WindowRig) -> Path:
+    return rig.wiring.services.registry.mcp_file(rig.workspace.id).path
+
+
+def state(card: ServerRow) -> str:
     return card._state.full_text()
 
 
@@ -90,6 +93,8 @@ async def test_a_server_is_added_approved_trusted_removed_and_signed_in(
 ) -> None:
     """One workspace, whose servers change with each step."""
     await _check_a_pasted_server(rig)
+    await _check_an_edited_file(rig)
+    await _check_unused_secrets(rig)
     await _check_consent(rig)
     await _check_changed_files(rig)
     await _check_a_removed_server(rig)
@@ -103,29 +108,24 @@ async def _check_a_pasted_server(rig: WindowRig) -> None:
     async with rig.answered_by(replies_in_order(call, text_reply("It echoes.")), "project"):
         page = await open_page(rig)
         page.open_add()
-        page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
-        form = page.add_box.editor.form
-        form.write("name", "box")
-        editor = page.add_box.editor
-        form.write("reach", "sleep 100")
-        press(page.add_box, "test_server")
-        assert editor.status._message.text().startswith("Testing, for at most 120 s")
-        assert editor.test.text() == "Stop test"
-        press(page.add_box, "test_server")
-        assert (editor.status._message.text(), editor.test.text()) == ("", "Test")
-        form.write("reach", LINE)
-        press(page.add_box, "test_server")
-        await until(lambda: "6 tools" in page.add_box.editor.status._message.text(), "the test")
+        config = {"command": sys.executable, "args": ARGS, "env": {"API_TOKEN": "abcdef", "LEVEL": "2"}}
+        page.add_box.paste.setPlainText(json.dumps({"mcpServers": {"box": config}}))
+        shown = " ".join(part.text() for part in page.add_box.findChildren(QLabel))
+        assert "raw_server.py" in shown, "what is agreed to is on screen"
+        assert "Secrets: API_TOKEN. Kept until Helix Desktop closes" in shown
+        assert "abcdef" not in shown
         assert record(rig) == ()
-        press(page.add_box, "save_server")
+        press(page.add_box, "add")
         card = await ready(page, "box")
         assert page.add_box.isHidden()
         await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
         (entry,) = record(rig)
         assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
-        settings_text = "".join(path.read_text() for path in (rig.folder / "data").rglob("*.toml"))
+        files = [*(rig.folder / "data").rglob("*.toml"), *(rig.folder / "data").rglob("*.json")]
+        settings_text = "".join(path.read_text() for path in files)
         assert "LEVEL" in settings_text
         assert "abcdef" not in settings_text
+        assert json.loads(server_file(rig).read_text())["mcpServers"]["box"]["secrets"] == ["API_TOKEN"]
         assert "6 tools" in card._cost.text()
 
         rig.window.leave_settings()
@@ -145,8 +145,8 @@ async def _check_consent(rig: WindowRig) -> None:
     page = await open_page(rig)
     swapped = msgspec.structs.replace(raw_server(name="swapped"), env={"EVIL": "1"})
     use_mcp_servers(rig, swapped)
-    await until(lambda: "swapped" in page.cards, "the card")
-    card = page.cards["swapped"]
+    await until(lambda: "swapped" in page.rows, "the card")
+    card = page.rows["swapped"]
     await until(lambda: "Needs your approval" in state(card), "the question")
     assert rig.wiring.services.mcp_servers.configs(rig.workspace.id)[0].approved != swapped.fingerprint
     assert not [name for name in tool_names(rig) if name.startswith("mcp__")]
@@ -169,15 +169,59 @@ async def _check_consent(rig: WindowRig) -> None:
     await until(lambda: "approval" not in rig.banner_text(), "no banner")
 
 
+async def _check_an_edited_file(rig: WindowRig) -> None:
+    """Opened in an editor; read on return: a changed command is asked about, an error is named."""
+    page = await open_page(rig)
+    card = await ready(page, "box")
+    with use_browser(("file",)) as editor:
+        press(page, "open_file")
+        await until(lambda: editor.addresses == [server_file(rig).as_uri()], "the editor")
+    content = server_file(rig).read_text()
+    server_file(rig).write_text(content.replace('"LEVEL": "2"', '"LEVEL": "3"'))
+    rig.window.activated.emit()
+    await until(lambda: "Needs your approval" in state(card), "the question")
+    assert "LEVEL=3" in card._consent_words[2].text()
+    await until(lambda: "The MCP server box needs your approval." in rig.banner_text(), "the banner")
+    press(card, "allow")
+    await ready(page, "box")
+    server_file(rig).write_text(content.replace('"env": {', '"env": [{'))
+    rig.window.activated.emit()
+    await until(lambda: "mcp.json has an error." in rig.banner_text(), "the banner")
+    await until(page._file_error.isVisible, "the page")
+    assert page._file_error.text().startswith("mcp.json: Line ")
+    assert state(card).startswith("Ready"), "what runs goes on"
+    page.open_add()
+    page.add_box.paste.setPlainText("npx other")
+    press(page.add_box, "add")
+    await until(lambda: "has an error" in page._error.text(), "nothing is written over it")
+    page.close_add()
+    server_file(rig).write_text(content)
+    rig.window.activated.emit()
+    await until(page._file_error.isHidden, "it is right again")
+    assert "mcp.json" not in rig.banner_text()
+
+
+async def _check_unused_secrets(rig: WindowRig) -> None:
+    """A secret of a server that left the file is named, and deleted by one click."""
+    page = await open_page(rig)
+    server_file(rig).unlink()
+    rig.window.activated.emit()
+    await until(lambda: not page.rows and page.unused_secrets.isVisible(), "what is left")
+    assert page.unused_secrets._words.text() == "Secrets that mcp.json no longer names: API_TOKEN of box."
+    press(page, "delete_secrets")
+    await until(page.unused_secrets.isHidden, "deleted")
+    assert "abcdef" not in await rig.wiring.services.secret_values()
+
+
 async def _check_changed_files(rig: WindowRig) -> None:
     """A server whose script was changed is asked about, with the script's name."""
     root = Path(rig.wiring.services.registry.get(rig.workspace.id).path)
     (root / "serve.py").write_text((SCRIPTS_DIR / "raw_server.py").read_text())
     page = await open_page(rig)
     page.open_add()
-    page.add_box.paste.setPlainText(shlex.join([sys.executable, "-S", "serve.py"]))
-    page.add_box.editor.form.write("name", "box")
-    press(page.add_box, "save_server")
+    config = {"command": sys.executable, "args": ["-S", "serve.py"]}
+    page.add_box.paste.setPlainText(json.dumps({"box": config}))
+    press(page.add_box, "add")
     card = await ready(page, "box")
     (root / "serve.py").write_text("print()\n")
     press(card, "restart")
@@ -198,14 +242,14 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     first, third = (raw_server(name=name, enabled=False) for name in ("first", "third"))
     use_mcp_servers(rig, first, secret, third)
     await ready(page, "second")
-    press(page.cards["second"], "remove")
-    await until(lambda: list(page.cards) == ["first", "third"], "removed")
+    press(page.rows["second"], "remove")
+    await until(lambda: list(page.rows) == ["first", "third"], "removed")
     await until(lambda: focused_name(page) == "undo", "the keyboard at Undo")
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
     press(page, "undo")
     await ready(page, "second")
     await until(lambda: focused_name(page) == "add_server", "the keyboard is at the list")
-    assert list(page.cards) == ["first", "second", "third"]
+    assert list(page.rows) == ["first", "second", "third"]
     assert (await services.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
 
 
@@ -213,12 +257,12 @@ async def _check_trust(rig: WindowRig) -> None:
     """Without trust nothing runs or starts; trust starts the servers."""
     identity, page = rig.workspace.id, await open_page(rig)
     await rig.wiring.trust.set_trusted(identity, trusted=False)
-    await until(lambda: state(page.cards["second"]) == "Folder not trusted", "ended")
+    await until(lambda: state(page.rows["second"]) == "Folder not trusted", "ended")
     hub = rig.wiring.services.mcp_servers._hubs[identity]
     assert hub.actor("second") is None
     use_mcp_servers(rig, raw_server(name="box"))
-    await until(lambda: "box" in page.cards, "the card")
-    await until(lambda: state(page.cards["box"]) == "Folder not trusted", "nothing runs")
+    await until(lambda: "box" in page.rows, "the card")
+    await until(lambda: state(page.rows["box"]) == "Folder not trusted", "nothing runs")
     assert hub.actor("box") is None
     await rig.wiring.trust.set_trusted(identity, trusted=True)
     await ready(page, "box")
@@ -241,13 +285,13 @@ def key_press(button: PushButton) -> None:
     QTest.keyClick(button, Qt.Key.Key_Space)
 
 
-async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerCard:
+async def signed_out_card(rig: WindowRig, server: GuardedServer) -> ServerRow:
     config = McpServerConfig(name="web", url=f"http://{server.host}/mcp")
     await rig.wiring.services.mcp_servers.add(rig.workspace.id, [ServerDraft(config)])
     await rig.wiring.settings.show("mcp")
     page = rig.settings.mcp
-    await until(lambda: "web" in page.cards and state(page.cards["web"]) == "Sign-in needed", "signed out")
-    return page.cards["web"]
+    await until(lambda: "web" in page.rows and state(page.rows["web"]) == "Sign-in needed", "signed out")
+    return page.rows["web"]
 
 
 async def _check_a_sign_in(rig: WindowRig, server: GuardedServer, browser: Browser) -> None:
@@ -265,7 +309,7 @@ async def _check_a_sign_in(rig: WindowRig, server: GuardedServer, browser: Brows
     await browse(browser.addresses[0])
     await until(lambda: state(card).startswith("Ready"), "ready")
     assert box.isHidden()
-    assert card.toggles["edit"].hasFocus()
+    assert card.toggles["log"].hasFocus()
     assert card._signed_in.text().startswith("Signed in. Kept until Helix Desktop closes: ")
     await act(find_button(card, "sign_out").click)
     await until(lambda: state(card) == "Sign-in needed", "signed out again")
@@ -389,13 +433,13 @@ async def _check_notices(rig: WindowRig) -> None:
     assert "The MCP server box can't start: its secret is missing." in rig.banner_text()
     press(rig.window.notices, "enter")
     page = rig.settings.mcp
-    await until(lambda: "box" in page.cards and page.cards["box"].editor.isVisible(), "the fields")
-    card = page.cards["box"]
-    form = card.editor.form
-    assert page.focusWidget() is form.secrets.controls["TOKEN"]
+    await until(lambda: "box" in page.rows and page.rows["box"].secrets.isVisible(), "the fields")
+    card = page.rows["box"]
+    field = card.secrets.lines()["TOKEN"]
+    assert page.focusWidget() is field
     assert state(card) == "Failed", "no attempt that nothing could change"
-    QTest.keyClicks(form.secrets.controls["TOKEN"], "sesame")
-    press(card.editor, "save_server")
+    QTest.keyClicks(field, "sesame")
+    QTest.keyClick(field, Qt.Key.Key_Return)
     await ready(page, "box")
     await until(lambda: "mcp-secret" not in rig.window.notices.names(), "no notice")
     assert "echo" in record(rig)[0].known_tools

@@ -14,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
+from helix_desktop.domain.server_secrets import SecretWords, fill_in
 from helix_desktop.foreign.discovery import AgentFolders
-from helix_desktop.services.foreign_servers import ForeignServerReader, ForeignServers, _without_secrets
+from helix_desktop.services.foreign_servers import ForeignServerReader, ForeignServers
 from helix_desktop.services.mcp_config import ServerDraft
 from helix_desktop.tools.workspace_tools import open_jail
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -96,19 +97,18 @@ async def test_nothing_is_read_before_the_folder_is_trusted(servers: Servers) ->
 
 
 async def test_values_are_asked_for(servers: Servers) -> None:
-    """What is named like a secret, or stands elsewhere, in a secret field; the rest in sight."""
+    """None is copied: each is a secret of this name, which the user enters."""
     draft = await servers.only_draft(
         command="run",
         env={"API_KEY": "s3cret-a", "LEVEL": "s3cret-b", "PIN": "${input:pin}", "TEAM": "$TEAM"},
     )
-    assert draft.secrets == {"API_KEY": "", "PIN": "", "TEAM": ""}
-    assert draft.config.env == {"LEVEL": "${LEVEL}"}
-    assert draft.placeholders == ("${LEVEL}",)
+    assert set(draft.missing_secrets) == {"API_KEY", "PIN", "TEAM", "LEVEL"}
+    assert draft.config.env == {}
     draft = await servers.only_draft(
         type="http", url="https://a.example/mcp", headers={"Authorization": "Bearer s3cret", "X-Region": "eu"}
     )
-    assert draft.config.secret_headers == ("Authorization",)
-    assert draft.config.headers == {"X-Region": "${X-Region}"}
+    assert set(draft.config.secret_headers) == {"Authorization", "X-Region"}
+    assert draft.config.headers == {}
 
 
 async def test_folders_and_defaults_are_filled_in(servers: Servers) -> None:
@@ -123,8 +123,8 @@ async def test_folders_and_defaults_are_filled_in(servers: Servers) -> None:
         "${OTHER}",
     )
     assert draft.config.cwd == ""
-    draft = await servers.only_draft(url="${BASE}/mcp")
-    assert (draft.config.url, draft.placeholders) == ("${BASE}/mcp", ("${BASE}",))
+    assert set(draft.missing_secrets) == {"TOKEN", "OTHER"}
+    assert set(draft.config.secret_words) == {"TOKEN", "OTHER"}
 
 
 @for_each(
@@ -153,7 +153,7 @@ async def test_folders_and_defaults_are_filled_in(servers: Servers) -> None:
     ],
 )
 def test_a_placeholder_stands_for_a_secret_in_a_command(words: list[str], shown: list[str]) -> None:
-    assert list(_without_secrets(words)) == shown
+    assert list(SecretWords().take_from(words)) == shown
 
 
 SECRET = st.from_regex(r"[A-Za-z0-9]{6,40}", fullmatch=True).map(lambda text: f"s3cret{text}")
@@ -165,7 +165,10 @@ def test_no_secret_by_its_name_is_left(secret: str, name: str) -> None:
         [f"--{name}", secret], [f"--{name}={secret}"], [f"{name}: {secret} {secret}"],
         [f"https://a/?x=1&{name}={secret}#y"], [f"sh -c 'x --{name} {secret}'"], [f'{{"{name}":"{secret}"}}'],
     ):  # fmt: skip
-        assert secret not in " ".join(_without_secrets(words))
+        secrets = SecretWords()
+        clean = secrets.take_from(words)
+        assert secret not in " ".join(clean)
+        assert [fill_in(word, secrets.values) for word in clean] == words, "nothing is lost"
 
 
 async def test_a_configured_target_is_not_offered_again(servers: Servers) -> None:
@@ -176,9 +179,9 @@ async def test_a_configured_target_is_not_offered_again(servers: Servers) -> Non
     servers.write({"again": {"url": "https://b/mcp"}}, ".cursor/mcp.json")
     found = (await servers.find()).servers
     assert [server.draft.config.name for server in found] == ["a", "b"]
-    servers.configure(McpServerConfig(name="mine", command="run", args=("--token", "filled-in", "x")))
+    servers.configure(McpServerConfig(name="mine", command="run", args=("--token", "${token}", "x")))
     assert [server.draft.config.name for server in (await servers.find()).servers] == ["b"]
-    servers.configure(McpServerConfig(name="mine", command="run", args=("--token", "filled-in", "y")))
+    servers.configure(McpServerConfig(name="mine", command="run", args=("--token", "${token}", "y")))
     assert len((await servers.find()).servers) == len(found)
 
 
@@ -282,7 +285,6 @@ def test_what_is_offered_is_valid_once_it_is_filled_in(
     for server in asyncio.run(servers.find()).servers:
         config = server.draft.config
         names.append(config.name)
-        if not server.draft.placeholders:
-            assert not validate_server(config)
+        assert not validate_server(config)
         assert msgspec.json.encode(config)
     assert len(set(names)) == len(names)

@@ -88,7 +88,7 @@ def _save_leaks(registry: WorkspaceRegistry, workspace_id: str) -> PermissionRul
     harmless = PermissionRule("run_command", "make", 1)
     registry.change(workspace_id, rules=(PermissionRule("run_command", f"login {SECRET}", 1), harmless))
     leaky_server = McpServerConfig(
-        name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"}
+        name="telling", command="serve", args=("--note", SECRET), env={"K": f"x{SECRET}"}
     )
     agreed = msgspec.structs.replace(leaky_server, approved=leaky_server.fingerprint)
     registry.change(

@@ -17,6 +17,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("MCP")
 _CONSENT, _SECRET, _FAILED, _NEW_TOOLS = "mcp-consent", "mcp-secret", "mcp-failed", "mcp-new-tools"
+_FILE = "mcp-file"
 _NAMES, _NAME_CHARS = 6, 40  # of new tools that a notice names
 
 
@@ -40,6 +41,7 @@ class McpNotices(QObject):
     def _show(self) -> None:
         if self._session.opened is not None:
             active = self._session.workspace_id
+            self._show_file_error(active)
             self._show_consent(active)
             self._show_secrets(active)
             self._show_failures(active)
@@ -55,6 +57,14 @@ class McpNotices(QObject):
         self._said[name, active] = servers
         self._notices.end(name, active)
         return bool(servers)
+
+    def _show_file_error(self, active: str) -> None:
+        why = translate(self._services.mcp_servers.file_error(active))
+        if not self._is_new(_FILE, active, (why,) if why else ()):
+            return
+        title = tr("mcp.json has an error.")
+        answer = self._review(OpenSettings("mcp"))
+        self._notices.notify(Notice(_FILE, title, why, "", (answer,), "warning", workspace_id=active))
 
     def _show_consent(self, active: str) -> None:
         record = self._services.registry.get(active)

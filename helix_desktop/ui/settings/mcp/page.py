@@ -1,9 +1,9 @@
-"""The page of MCP servers: how to sign in, those of other programs, and its own cache as one."""
+"""The page of MCP servers: a list of them, those of other programs, and its own cache as one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QSignalBlocker, Qt, QTimer, QUrl
@@ -15,6 +15,7 @@ from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.cache_server import SharingState, http_config, server_name, stdio_config
 from helix_desktop.services.foreign_servers import ForeignServer, ForeignServers
 from helix_desktop.services.mcp_config import McpServerStatus, ServerDraft, parse_server_configs
+from helix_desktop.services.mcp_servers import SIGN_IN_DETAILS
 from helix_desktop.ui.design.accessibility import announce
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import SWITCH_TEXT_X, PushButton, Switch, copy_text
@@ -25,22 +26,21 @@ from helix_desktop.ui.design.layout import FlowBox, ResponsiveRow, card, clear_l
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.mcp.server_form import (
+from helix_desktop.ui.settings.mcp.server_parts import (
     STATES,
     DisclosureButton,
     LogView,
-    ServerEditor,
+    SecretList,
     ToolList,
     consent_reason_text,
     consent_text,
-    secret_values_text,
     servers_total_text,
     start_files_text,
     state_text,
     token_count_tip,
     tools_cost_text,
 )
-from helix_desktop.ui.settings.page_layout import UndoLine, scrolling_page
+from helix_desktop.ui.settings.page_layout import UndoLine, open_text_file, scrolling_page
 from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Settings: MCP")
@@ -95,9 +95,9 @@ class ForeignServersBox(QFrame):
         source = ElidedLabel(f"{server.program} · {server.file}", "faint")
         head = row(label(name, "strong"), source, gap=9, stretch=1)
         words = column(head, ElidedLabel(draft.config.target_line, "mono"), gap=2)
-        inputs = (*draft.config.secret_names, *(each.strip("${}") for each in draft.placeholders))
-        if inputs:
-            words.addWidget(label(tr("Asks for {names}", names=inputs), "note", wrap=True))
+        if draft.missing_secrets:
+            asks = tr("Asks for {names}", names=draft.missing_secrets)
+            words.addWidget(label(asks, "note", wrap=True))
         return pane(row(pane(words), review, gap=12, stretch=0))
 
 
@@ -255,29 +255,23 @@ class SharingCard(QFrame):
 
 
 class AddServerBox(QFrame):
-    """What is pasted becomes one server with its fields, or a list of several."""
+    """What is pasted becomes servers, each shown as it would start, and where its secrets go."""
 
     def __init__(self, page: McpPage) -> None:
         super().__init__()
         self.setProperty("role", "card")
+        self._page = page
         self._drafts: tuple[ServerDraft, ...] = ()
-        self._page, words = page, tr("Command line, URL or JSON block")
+        words = tr("Command line, URL or JSON block")
         self.paste = TextArea(words=words, placeholder=_EXAMPLES, height_px=_PASTE_PX)
         self.paste.textChanged.connect(self._parse)
         self._error = label("", "error", wrap=True)
-        self.editor = ServerEditor(
-            tr("Add and start"),
-            page.session,
-            lambda draft: page.add((draft,)),
-            page.close_add,
-            page.used_names,
-        )
-        self._list = column()
-        self._add_all = PushButton("", "primary", name="add_all", on_click=lambda: page.add(self._drafts))
+        self._list = column(gap=10)
+        self._add = PushButton("", "primary", name="add", on_click=lambda: page.add(self._drafts))
         cancel = PushButton(tr("Cancel"), name="cancel_add", on_click=page.close_add)
-        self._multiple = pane(column(self._list, FlowBox([cancel, self._add_all], right_from=0)))
         self._lead = label("", "note", wrap=True)
-        parts = (self._lead, self.paste, self._error, self.editor, self._multiple)
+        buttons = FlowBox([cancel, self._add], right_from=0)
+        parts = (self._lead, self.paste, self._error, self._list, buttons)
         self.setLayout(column(*parts, margins=(16, 12, 16, 14), gap=9))
         self._parse()
 
@@ -285,94 +279,99 @@ class AddServerBox(QFrame):
         self._lead.setText(tr("Paste a command line, a URL, or the JSON configuration of another program."))
         self.paste.clear()
         self.paste.show()
-        self.editor.has_edits = False
         self._parse()
         self.paste.setFocus()
 
     def review(self, server: ForeignServer) -> None:
-        self._lead.setText(
-            tr(
-                "{program} has this server in {file}. Values of variables and headers aren't copied.",
-                program=server.program,
-                file=server.file,
-            )
+        lead = tr(
+            "{program} has this server in {file}. Values of variables and headers aren't copied.",
+            program=server.program,
+            file=server.file,
         )
+        self._lead.setText(lead)
         self.paste.hide()
         show_text(self._error, "")
         self._show_drafts((server.draft,))
-        self.editor.form.show_field("name")
+        self._add.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _parse(self) -> None:
-        text, fault = self.paste.toPlainText(), ""
+        pasted = self.paste.toPlainText()
+        drafts: tuple[ServerDraft, ...] = ()
+        fault = ""
         try:
-            drafts = parse_server_configs(text, self._page.used_names()) if text.strip() else ()
+            if pasted.strip():
+                drafts = parse_server_configs(pasted, self._page.used_names())
         except InvalidInput as error:
-            drafts, fault = (), error_text(error)
+            fault = error_text(error)
         show_text(self._error, fault)
         self._show_drafts(drafts)
 
     def _show_drafts(self, drafts: tuple[ServerDraft, ...]) -> None:
-        """Show the fields of a single server, or the list of several, or nothing to be added."""
-        self._drafts, is_single = drafts, len(drafts) == 1
+        self._drafts = drafts
         clear_layout(self._list)
-        if is_single:
-            self.editor.edit(drafts[0], drafts[0].missing_secrets)
-        for draft in () if is_single else drafts:
-            target = label(draft.config.target_line, "mono", wrap=True)
-            words = column(label(draft.config.name, "strong"), target, gap=2)
-            if draft.missing_secrets:
-                note = tr("Enter {names} after adding it.", names=draft.missing_secrets)
-                words.addWidget(label(note, "warn", wrap=True))
-            self._list.addWidget(pane(words))
-        storage = self.editor.form.secret_storage
-        if not is_single and storage and any(draft.secrets for draft in drafts):
-            self._list.addWidget(label(secret_values_text(storage), "note", wrap=True))
-        self._add_all.setText(tr.plural(len(drafts), "Add and start %n server", "Add and start %n servers"))
-        self._add_all.setVisible(bool(drafts))
-        self.editor.setVisible(is_single)
-        self._multiple.setVisible(not is_single)
+        for draft in drafts:
+            self._list.addWidget(self._draft_row(draft))
+        self._add.setText(tr.plural(len(drafts), "Add and start", "Add and start %n servers"))
+        self._add.setVisible(bool(drafts))
+
+    def _draft_row(self, draft: ServerDraft) -> QWidget:
+        summary, exactly = consent_text(draft.config, self._page.folder)
+        target = label(exactly, "mono", wrap=True)
+        align_as_code(target)
+        words = column(
+            label(draft.config.name, "strong"), label(summary, "note", wrap=True), target,
+            gap=2, margins=(12, 9, 12, 10),
+        )  # fmt: skip
+        found = tuple(name for name, value in draft.secrets.items() if value)
+        if found:
+            note = tr("Secrets: {names}.", names=found)
+            storage = self._page.secret_storage
+            words.addWidget(label(translate(join_sentences(note, storage)), "note", wrap=True))
+        if draft.missing_secrets:
+            note = tr("Enter {names} after adding it.", names=draft.missing_secrets)
+            words.addWidget(label(note, "warn", wrap=True))
+        return card(words, "well")
 
 
-class ServerCard(QFrame):
-    """A server. What is open in it stays open while its report changes."""
+class ServerRow(QFrame):
+    """A server in the list. What is open in it stays open while its report changes."""
 
     def __init__(self, name: str, page: McpPage) -> None:
         super().__init__()
-        self._name, self._page, self._servers = name, page, page.session.app.mcp_servers
-        self.setProperty("role", "card")
+        self._name = name
+        self._page = page
+        self._servers = page.session.app.mcp_servers
         self.setAccessibleName(tr("MCP server {name}", name=name))
         self._report: McpServerStatus | None = None
-        self._dot, self._state = Dot("faint", px=8), ElidedLabel("", "note")
-        self._cost, self._endpoint = label("", "faint"), ElidedLabel("", "mono")
+        self.divider = line()
+        self._dot = Dot("faint", px=8)
+        self._state = ElidedLabel("", "note")
+        self._cost = label("", "faint")
+        self._endpoint = ElidedLabel("", "mono")
         self._enabled_switch = Switch("", words=tr("Use {name}", name=name))
         self._enabled_switch.setFixedWidth(_SWITCH_PX)
         enable = self._servers.set_enabled
         self._enabled_switch.toggled.connect(lambda is_on: self._change(enable, "switch", is_on))
-        self._reason, self._signed_in = label("", "error", wrap=True), label("", "faint", wrap=True)
+        self._reason = label("", "error", wrap=True)
+        self._signed_in = label("", "faint", wrap=True)
         self._consent_words = [label("", role, wrap=True) for role in ("warn", "note", "mono", "note")]
         allow = PushButton(tr("Allow and start"), name="allow", on_click=self._give_consent)
         self._consent = card(column(*self._consent_words, row(allow, None), margins=(12, 9, 12, 10)), "well")
         self._consent.hide()
         self.sign_in = SignInBox(page.session, name)
         self.tools = ToolList(lambda off: self._change(self._servers.set_disabled_tools, "tools", off))
-        self.log = LogView()
-        self.editor = ServerEditor(
-            tr("Save and start"), page.session, self._save, self.end_editing, page.used_names, name
+        self.secrets = SecretList(
+            lambda secret, value: self._change(self._servers.set_secret, "secret", secret, value)
         )
+        self.log = LogView()
         self.toggles = {
             "tools": DisclosureButton(tr("Tools"), self.tools, tr("Tools of {name}", name=name)),
+            "secrets": DisclosureButton(tr("Secrets"), self.secrets, tr("Secrets of {name}", name=name)),
             "log": DisclosureButton(tr("Log", "noun"), self.log, tr("Log of {name}", name=name)),
-            "edit": DisclosureButton(tr("Edit"), self.editor, tr("Edit {name}", name=name)),
         }
-        self.toggles["edit"].toggled.connect(self._start_editing)
-        self._restart, self._sign_out, remove = (
-            PushButton(words, "link", name=key, on_click=do)
-            for words, key, do in (
-                (tr("Restart"), "restart", lambda: self._change(self._servers.restart, "restart")),
-                (tr("Sign out"), "sign_out", lambda: self._change(self._servers.sign_out, "sign_out")),
-                (tr("Remove"), "remove", lambda: page.change(lambda: page.remove(name), "remove")),
-            )
-        )
+        self._restart = self._link(tr("Restart"), "restart", self._servers.restart)
+        self._sign_out = self._link(tr("Sign out"), "sign_out", self._servers.sign_out)
+        remove = PushButton(tr("Remove"), "link", name="remove", on_click=self._remove)
         head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9, stretch=2)
         links = row(
             *self.toggles.values(), self._restart, self._sign_out, remove, None,
@@ -380,10 +379,16 @@ class ServerCard(QFrame):
         )  # fmt: skip
         self.setLayout(
             column(
-                head, self._endpoint, self._cost, self._signed_in, self._reason, self._consent, self.sign_in,
-                links, self.tools, self.log, self.editor, margins=(16, 12, 12, 10), gap=7,
+                self.divider, head, self._endpoint, self._cost, self._signed_in, self._reason, self._consent,
+                self.sign_in, links, self.tools, self.secrets, self.log, margins=(0, 6, 0, 4), gap=7,
             )
         )  # fmt: skip
+
+    def _link(self, words: str, name: str, operation: Callable[..., Awaitable[object]]) -> PushButton:
+        return PushButton(words, "link", name=name, on_click=lambda: self._change(operation, name))
+
+    def _remove(self) -> None:
+        self._page.change(lambda: self._page.remove(self._name), "remove")
 
     def _change(self, operation: Callable[..., Awaitable[object]], name: str, *values: object) -> None:
         workspace_id = self._page.session.workspace_id
@@ -394,26 +399,7 @@ class ServerCard(QFrame):
         if self._report is not None:
             self._change(self._servers.consent, "agree", self._report.config.fingerprint)
 
-    def _save(self, draft: ServerDraft) -> None:
-        async def save() -> None:
-            await self._servers.change(self._page.session.workspace_id, self._name, draft)
-            self.end_editing()
-
-        self._page.change(save, "save")
-
-    def end_editing(self) -> None:
-        """Close the fields: what is in them is saved, or not wanted."""
-        self.editor.has_edits = False
-        if has_keyboard(self.editor):
-            self.toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not the next server's switch
-        self.toggles["edit"].setChecked(False)
-
-    def _start_editing(self, is_open: bool) -> None:
-        if is_open and self._report is not None and not self.editor.has_edits:
-            self.editor.edit(ServerDraft(self._report.config), self._report.missing_secrets)
-
     def show_report(self, report: McpServerStatus, folder: str, secret_storage: str) -> None:
-        self.editor.form.show_secret_storage(secret_storage)
         self._report = report
         self._dot.set_color_token(STATES[report.state][1])
         reported_name = report.reported_name if report.state == "ready" else ""
@@ -432,7 +418,7 @@ class ServerCard(QFrame):
         needs_sign_in = report.state == "signed_out" or self.sign_in.is_running
         has_left = self._sign_out.hasFocus() and not report.is_signed_in
         if has_left or (has_keyboard(self.sign_in) and not needs_sign_in):
-            self.toggles["edit"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
+            self.toggles["log"].setFocus(Qt.FocusReason.OtherFocusReason)  # not what is beside it
         self.sign_in.setVisible(needs_sign_in)
         self._sign_out.setVisible(report.is_signed_in)
         signed_in = join_sentences(tr("Signed in."), secret_storage)
@@ -447,8 +433,36 @@ class ServerCard(QFrame):
         count = tr.plural(len(report.tools), "%n tool", "%n tools")
         self.toggles["tools"].setText(count if report.tools else tr("Tools"))
         self.toggles["tools"].setVisible(bool(report.tools))
+        names = report.config.secret_names
+        self.secrets.show_secrets(names, report.missing_secrets, secret_storage)
+        self.toggles["secrets"].setVisible(bool(names))
+        if not names:
+            self.toggles["secrets"].setChecked(False)
         self._restart.setVisible(report.state in ("ready", "failed", "signed_out", "starting", "waiting"))
         self._restart.setText(tr("Start now") if report.state in ("failed", "signed_out") else tr("Restart"))
+
+
+class UnusedSecretsLine(QFrame):
+    """Names the secrets in the keychain that no server in mcp.json has any more, with a button for them."""
+
+    def __init__(self, delete: Callable[[], object]) -> None:
+        super().__init__()
+        self.setProperty("role", "card")
+        self._words = label("", "muted", wrap=True)
+        button = PushButton(tr("Delete"), "link", name="delete_secrets", on_click=delete)
+        self.setLayout(row(self._words, button, margins=(14, 5, 8, 5), stretch=0))
+        self.hide()
+
+    def show_secrets(self, unused: Mapping[str, Sequence[str]]) -> None:
+        """Show names of secrets by server; nothing when there are none."""
+        named = [_secrets_text(server, names) for server, names in unused.items()]
+        self._words.setText(tr("Secrets that mcp.json no longer names: {names}.", names=tuple(named)))
+        self.setVisible(bool(named))
+
+
+def _secrets_text(server: str, names: Sequence[str]) -> str:
+    shown = [tr("sign-in") if name == SIGN_IN_DETAILS else name for name in names]
+    return tr("{names} of {server}", names=tuple(shown), server=server)
 
 
 class McpPage(QWidget):
@@ -460,22 +474,30 @@ class McpPage(QWidget):
             session.actions.scope, lambda error: show_text(self._error, error_text(error))
         )
         self._undo_remove: Callable[[], Awaitable[None]] | None = None
-        self.cards: dict[str, ServerCard] = {}
+        self.rows: dict[str, ServerRow] = {}
         """Those of the workspace on screen, by server."""
-        self._all_cards: dict[tuple[str, str], ServerCard] = {}  # with edits of others, by folder and server
+        self._all_rows: dict[tuple[str, str], ServerRow] = {}  # with sign-ins of others, by folder and server
+        self.folder = ""
+        """Of the workspace on screen."""
+        self.secret_storage = ""
+        """Where secrets are kept, in words."""
         self.add_box = AddServerBox(self)
+        self._open_file = PushButton(tr("Open mcp.json"), name="open_file", on_click=self._open)
+        self._file_error = label("", "error", wrap=True)
+        self.unused_secrets = UnusedSecretsLine(self._delete_unused_secrets)
         self._add_button = PushButton(tr("Add server"), "", "plus", name="add_server", on_click=self.open_add)
         self._total = label("", "faint")
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
         self._undo = UndoLine(lambda: self.change(self._undo_removal, "undo"))
-        self._list = column(gap=10)
+        self._list = column(gap=4, margins=(16, 6, 12, 6))
+        self._list_card = card(self._list)
         self.sharing = SharingCard(self)
         self.foreign_servers = ForeignServersBox(self.review)
-        self._head = FlowBox([self._add_button, self._total], right_from=1)
+        self._head = FlowBox([self._add_button, self._open_file, self._total], right_from=2)
         body = column(
-            self._head, self.add_box, self._error, self._undo, self._empty, self.foreign_servers, self._list,
-            self.sharing, gap=10,
+            self._head, self.add_box, self._file_error, self._error, self._undo, self.unused_secrets,
+            self._empty, self._list_card, self.foreign_servers, self.sharing, gap=10,
         )  # fmt: skip
         page, self._lead = scrolling_page(tr("MCP servers"), " ", body)
         self.setLayout(column(page))
@@ -496,7 +518,7 @@ class McpPage(QWidget):
 
     def _poll_logs(self) -> None:
         """Refresh while a log is open: nothing announces that it grows."""
-        if any(card.log.isVisible() for card in self.cards.values()):
+        if any(server.log.isVisible() for server in self.rows.values()):
             self._refresh_timer.start()
 
     async def refresh(self) -> None:
@@ -515,16 +537,31 @@ class McpPage(QWidget):
         # Files can change.
         self._async_actions.start(self._refresh_foreign_servers(), "show foreign mcp servers")
 
+    def _open(self) -> None:
+        """Open mcp.json in the system's editor, and make it before if it is missing."""
+
+        async def open_file() -> None:
+            open_text_file(self._servers.create_file(self.session.workspace_id))
+
+        self._async_actions.start(open_file(), "open mcp.json")
+
+    def _delete_unused_secrets(self) -> None:
+        self.change(lambda: self._servers.delete_unused_secrets(self.session.workspace_id), "delete_secrets")
+
     async def _refresh_servers(self) -> None:
         here, workspace = self.session, self.session.opened
         if workspace is None or workspace.is_read_only:
             self.show_no_workspace()
             return
+        await self._servers.read(workspace.id)
         record = here.app.registry.get(workspace.id)
         reports = await self._servers.statuses(workspace.id)
         secret_storage = await self._servers.secret_storage_text()
+        unused = await self._servers.unused_secrets(workspace.id)
         if workspace.id == here.workspace_id:
             self.show_servers(record.name, record.path, reports, secret_storage)
+            self.show_file_error(translate(self._servers.file_error(workspace.id)))
+            self.unused_secrets.show_secrets(unused)
         sharing = await self._endpoints.sharing_state(workspace.id)
         if workspace.id == here.workspace_id:
             command = self._endpoints.stdio_command(workspace.id)
@@ -544,6 +581,10 @@ class McpPage(QWidget):
             await self._servers.add(self.session.workspace_id, drafts)
             self.close_add()
             self.add_box.paste.clear()  # it may hold a secret
+            await self._refresh_servers()
+            lacking = [draft.config.name for draft in drafts if draft.missing_secrets]
+            for name in lacking[:1]:
+                self.enter_secret(name)
 
         self.change(add, "add")
 
@@ -557,18 +598,24 @@ class McpPage(QWidget):
             await put_back()
 
     def show_no_workspace(self) -> None:
-        self._show_cards("", ())
+        self._show_rows("", ())
         self._lead.setText(tr("Open a workspace to add MCP servers."))
         for part in (
-            self._head, self.add_box, self._error, self._undo, self._empty, self.foreign_servers,
-            self.sharing,
+            self._head, self.add_box, self._file_error, self._error, self._undo, self.unused_secrets,
+            self._empty, self.foreign_servers, self.sharing,
         ):  # fmt: skip
             part.hide()
+
+    def show_file_error(self, why: str) -> None:
+        """Say what is wrong with mcp.json; nothing when empty."""
+        effect = tr("The servers that were read before stay in use.")
+        show_text(self._file_error, f"mcp.json: {why} {effect}" if why else "")
 
     def show_servers(
         self, workspace_name: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
-        self.add_box.editor.form.show_secret_storage(secret_storage)
+        self.folder = folder
+        self.secret_storage = secret_storage
         lead = tr(
             "MCP servers give the agent more tools in {workspace}. They run with your rights, outside "
             "the sandbox. The agent asks before each call, unless a rule allows it.",
@@ -581,32 +628,34 @@ class McpPage(QWidget):
         self._total.setToolTip(token_count_tip())
         self._empty.setText(tr("No servers yet."))
         self._empty.setVisible(not reports and self.add_box.isHidden())
-        self._show_cards(folder, tuple(status.config.name for status in reports))
+        self._show_rows(folder, tuple(status.config.name for status in reports))
         for report in reports:
-            self.cards[report.config.name].show_report(report, folder, secret_storage)
+            self.rows[report.config.name].show_report(report, folder, secret_storage)
 
-    def _show_cards(self, folder: str, names: tuple[str, ...]) -> None:
-        """Show a card for each server of a folder; what is edited in cards of other folders stays."""
-        current = {name: self._all_cards.get((folder, name)) for name in names}
-        if list(self.cards.items()) == list(current.items()):
+    def _show_rows(self, folder: str, names: tuple[str, ...]) -> None:
+        """Show a row for each server of a folder; a sign-in that runs in another folder's row goes on."""
+        self._list_card.setVisible(bool(names))
+        current = {name: self._all_rows.get((folder, name)) for name in names}
+        if list(self.rows.items()) == list(current.items()):
             return
-        cards = {name: card or ServerCard(name, self) for name, card in current.items()}
-        for (place, name), old in tuple(self._all_cards.items()):
+        rows = {name: known or ServerRow(name, self) for name, known in current.items()}
+        for (place, name), old in tuple(self._all_rows.items()):
             self._list.removeWidget(old)
-            if cards.get(name) is old:
+            if rows.get(name) is old:
                 continue
             old.hide()
-            if place == folder or not (old.editor.has_edits or old.sign_in.is_running):
-                del self._all_cards[place, name]
+            if place == folder or not old.sign_in.is_running:
+                del self._all_rows[place, name]
                 old.deleteLater()
-        self.cards = cards
-        for name, server_card in cards.items():
-            self._all_cards[folder, name] = server_card
-            self._list.addWidget(server_card)
-            server_card.show()
+        self.rows = rows
+        for index, (name, server_row) in enumerate(rows.items()):
+            self._all_rows[folder, name] = server_row
+            self._list.addWidget(server_row)
+            server_row.divider.setVisible(index > 0)
+            server_row.show()
 
     def used_names(self, server: str = "") -> tuple[str, ...]:
-        return tuple(name for name in self.cards if name != server)
+        return tuple(name for name in self.rows if name != server)
 
     def open_add(self) -> None:
         self._empty.hide()
@@ -626,22 +675,22 @@ class McpPage(QWidget):
         self.add_box.hide()
 
     def enter_secret(self, server: str) -> None:
-        """Open the fields of a server, with the keyboard in the first secret that has no value."""
-        if server in self.cards:
-            self.cards[server].toggles["edit"].setChecked(True)
-            self.cards[server].editor.form.focus_missing_secret()
+        """Open the secrets of a server, with the keyboard in the first one that has no value."""
+        if server in self.rows:
+            self.rows[server].toggles["secrets"].setChecked(True)
+            self.rows[server].secrets.focus_first()
 
     def open_tools(self, server: str) -> None:
         """Open the tools of a server, with the keyboard at what closes them; without a sign-in, at that."""
-        if server in self.cards:
-            sign_in, button = self.cards[server].sign_in, self.cards[server].toggles["tools"]
+        if server in self.rows:
+            sign_in = self.rows[server].sign_in
+            button = self.rows[server].toggles["tools"]
             button.setChecked(button.isChecked() or sign_in.isHidden())
-            (button if sign_in.isHidden() else sign_in.start).setFocus(Qt.FocusReason.OtherFocusReason)
+            target = button if sign_in.isHidden() else sign_in.start
+            target.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def has_unsaved_edits(self) -> bool:
-        box = self.add_box
-        adds = not box.isHidden() and bool(box.paste.toPlainText().strip() or box.editor.has_edits)
-        return adds or any(card.editor.has_edits for card in self._all_cards.values())
+        return not self.add_box.isHidden() and bool(self.add_box.paste.toPlainText().strip())
 
     def show_undo(self, text: str) -> None:
         """Offer to undo what was just done, with the keyboard there; nothing when empty."""
