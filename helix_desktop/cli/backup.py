@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,16 +28,18 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.foreign.discovery import FoundSession
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.sharing import Removal
 from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_size
+from helix_desktop.words.private_values import kind_text
 from helix_desktop.words.store_reports import export_summary, import_summary, removed_text
 from helix_desktop.words.translation import Translator, error_text, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
 
-_MAX_REMOVED = 50  # lines with something removed that are listed
+_MAX_REMOVED = 50  # values that were removed and are listed
 
 
 def export(args: argparse.Namespace) -> int:
@@ -51,22 +54,31 @@ def export(args: argparse.Namespace) -> int:
             return _print_exports([await services.backup.export(workspace.id, place, on_progress)], args.json)
         session_id = await find_session(workspace, args.session)
         if is_shared:
-            shared = await services.sharing.session_text(workspace.id, session_id, place.suffix)
-            size = await services.sharing.save(place, shared)
-            document = {"path": str(place), "file_size": size, "removed": shared.removed}
+            shared = await services.sharing.session(workspace.id, session_id)
+            text_for_others = await asyncio.to_thread(shared.document, place.suffix)
+            size = await services.sharing.save(place, text_for_others)
+            places = sum(removal.count for removal in shared.removals)
+            document = {"path": str(place), "file_size": size, "removed": places}
             if args.json:
                 print_json(document)
             else:
                 print_out(f"{place}  {format_size(size)}")
-            if shared.removed:
-                print_notice(removed_text(shared.removed))
-                for line in shared.removed_lines[:_MAX_REMOVED]:
-                    print_notice(f"  {escape_hidden_name(line)}")
+            if shared.removals:
+                print_notice(removed_text(len(shared.removals)))
+                for removal in shared.removals[:_MAX_REMOVED]:
+                    print_notice(f"  {_removal_line(removal)}")
             return 0
         done = await services.backup.export_session(workspace.id, session_id, place, on_progress)
         return _print_exports([done], args.json)
 
     return with_workspace(args, work)
+
+
+def _removal_line(removal: Removal) -> str:
+    """Return why a value was removed and where, without the value: others may see the terminal."""
+    kind = kind_text(removal.kind, removal.label)
+    places = tr.plural(removal.count, "%n place", "%n places")
+    return f"{kind}: {removal.place}, {places}: {escape_hidden_name(removal.line)}"
 
 
 def import_file(args: argparse.Namespace) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from helix_desktop.domain.private_details import has_form_of_secret
+from helix_desktop.domain.secret_forms import has_form_of_secret
 
 _SECRET = re.compile(
     r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|BEARER|COOKIE"

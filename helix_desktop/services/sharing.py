@@ -1,12 +1,13 @@
-"""Sessions and summaries for others: without secrets, addresses and the home folder."""
+"""Sessions and summaries for others: without secrets, addresses and home folders, unless put back."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from itertools import islice
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +15,20 @@ import msgspec
 
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.choices import HTML_SUFFIX, JSON_LINES_SUFFIX
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.private_details import REMOVED, PrivateDetails
+from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
+from helix_desktop.domain.private_details import (
+    HOME_MARK,
+    REMOVED,
+    PrivateDetails,
+    is_part_of_secret,
+    value_pattern,
+)
+from helix_desktop.domain.secret_forms import PrivateKind, PrivateValue
 from helix_desktop.domain.store import SessionVersions
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store.archive_file import refused_write
 from helix_desktop.system.files import write_text_durably
+from helix_desktop.words.private_values import place_text
 from helix_desktop.words.session_markdown import markdown_page, session_markdown
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.translation import Translator
@@ -27,21 +36,99 @@ from helix_desktop.words.translation import Translator
 text = TextContext("Services")
 tr = Translator("Transcript")
 
-
-_MAX_LINES = 1_000  # that are listed of those in which something was removed
-_BEFORE = 60  # characters of such a line before the first mark
+_BEFORE = 60  # characters of a line before a removed value
 _AFTER = 60  # and after it
+_NO_TEXTS = frozenset((
+    "kind", "id", "call_id", "digest", "digests", "recalled", "index", "session", "subagent",
+    "capture", "parent", "parent_call", "source", "signature", "thought_signature",
+    "encrypted_content", "data", "mode", "outcome", "form", "how", "stop", "decision", "chosen",
+    "cause", "effort", "agent", "bound",
+))  # fmt: skip
+"""Fields that hold ids, digests, one of a few words, and what only the model's server can read."""
+_DERIVED = "identifiers"
+"""The field with the names in a text: one can be a part of a secret."""
 
 
-class SharedText(msgspec.Struct, frozen=True):
-    """A document to be shared, and at how many places of it something was removed.
+class Removal(msgspec.Struct, frozen=True):
+    """A value that was taken out, or can be: why, at how many places, and the first of them.
 
-    `removed_lines` are the lines with these places, as they are after it, the first ones and in part.
+    `line` is what stands around it there, with a mark in its place.
     """
 
-    text: str
-    removed: int = 0
-    removed_lines: tuple[str, ...] = ()
+    kind: PrivateKind
+    value: str
+    label: str
+    count: int
+    place: str
+    line: str
+
+
+class SharedSession:
+    """A session or a summary to be shared, as a document in several formats; its methods reckon for long."""
+
+    def __init__(
+        self,
+        title: str,
+        session_id: str,
+        logs: Mapping[str, Sequence[RecordedEvent]],
+        private_details: PrivateDetails,
+        markdown: str = "",
+    ) -> None:
+        """`markdown` is what the document says; empty: what the logs say, that of `session_id` first."""
+        self._title, self._session_id, self._logs, self._markdown = title, session_id, logs, markdown
+        self._private_details = private_details
+        self._documents = [
+            {"session": session, "seq": entry.seq, "at": entry.at, "event": msgspec.to_builtins(entry.event)}
+            for session, log in logs.items()
+            for entry in log
+        ]
+        self._texts = [title, markdown, *_texts(self._documents)]
+        self._joint = _joint(self._texts)
+        self._whole = self._joint.join(self._texts)
+        self._found = private_details.find(self._whole)
+        self.removals = tuple(self._removals())
+
+    def document(self, suffix: str, put_back: Collection[str] = ()) -> str:
+        """Return it in the format of a file's ending, with the values that are to be `put_back`."""
+        removed = [private for value, private in self._found.items() if value not in put_back]
+        texts = self._private_details.remove(self._whole, removed).split(self._joint)
+        title, markdown, *others = texts
+        rest = iter(others)
+        documents = [_with_texts(document, rest, removed) for document in self._documents]
+        if suffix == JSON_LINES_SUFFIX:
+            return "".join(f"{json.dumps(document, ensure_ascii=False)}\n" for document in documents)
+        markdown = markdown or self._session_markdown(title, documents)
+        heading = tr("Summary") if self._markdown else session_title(title)
+        return markdown_page(heading, markdown) if suffix == HTML_SUFFIX else markdown
+
+    def _session_markdown(self, title: str, documents: Sequence[Mapping[str, Any]]) -> str:
+        logs: dict[str, list[RecordedEvent]] = {session: [] for session in self._logs}
+        for document in documents:
+            event: Event = msgspec.convert(document["event"], Event)
+            logs[document["session"]].append(RecordedEvent(document["seq"], document["at"], event))
+        main = logs[self._session_id]
+        versions = {number: log for number, log in enumerate(logs.values(), 1) if log is not main}
+        return session_markdown(title, main, versions)
+
+    def _removals(self) -> Iterator[Removal]:
+        """Yield the values that the texts have, with their first places."""
+        step = len(self._joint)
+        starts = [0, *accumulate(len(each) + step for each in self._texts)]
+        places = [*_places(self._documents)]
+        for private in self._found.values():
+            matches = [match.span() for match in value_pattern(private).finditer(self._whole)]
+            if not matches:
+                continue
+            start, end = matches[0]
+            number = bisect_right(starts, start) - 1
+            yield Removal(
+                private.kind,
+                private.value,
+                private.label,
+                count=len(matches),
+                place=place_text(places[number - 2] if number > 1 else None),
+                line=_around(self._texts[number], start - starts[number], end - starts[number], private),
+            )
 
 
 class SharingService:
@@ -52,13 +139,10 @@ class SharingService:
     ) -> None:
         self._borrow_store, self._private_details = borrow_store, private_details
 
-    async def session_text(
-        self, workspace_id: str, session_id: str, suffix: str, upto: int = 0
-    ) -> SharedText:
-        """Return a session in the format of a file's ending: with its versions, or up to event `upto` alone.
+    async def session(self, workspace_id: str, session_id: str, upto: int = 0) -> SharedSession:
+        """Return a session with its versions, or up to event `upto` alone, to be shared.
 
-        Keys, tokens, addresses and the home folder are removed as in a diagnostics bundle. Raises StoreError,
-        WorkspaceMissing.
+        Raises StoreError, WorkspaceMissing.
         """
         async with self._borrow_store(workspace_id) as store:
             listed = await store.sessions()
@@ -68,78 +152,42 @@ class SharingService:
             logs[session_id] = logs[session_id][:upto]
         title = next((summary.title for summary in listed if summary.id == session_id), "")
         private_details = await self._private_details()
-        return await asyncio.to_thread(_document, title, session_id, logs, suffix, private_details)
+        return await asyncio.to_thread(SharedSession, title, session_id, logs, private_details)
 
-    async def handover_text(
-        self, session_id: str, recorded: RecordedEvent, markdown: str, suffix: str
-    ) -> SharedText:
-        """Return a handover, and what it says as Markdown, in the format of a file's ending; as above."""
+    async def handover(self, session_id: str, recorded: RecordedEvent, markdown: str) -> SharedSession:
+        """Return a handover, and what it says as Markdown, to be shared."""
         private_details = await self._private_details()
-        if suffix == JSON_LINES_SUFFIX:
-            return await asyncio.to_thread(_json_lines, {session_id: [recorded]}, private_details)
-        shared = await asyncio.to_thread(_redacted, markdown, private_details)
-        return _page(tr("Summary"), shared) if suffix == HTML_SUFFIX else shared
+        logs = {session_id: [recorded]}
+        return await asyncio.to_thread(SharedSession, "", session_id, logs, private_details, markdown)
 
-    async def save(self, path: Path, shared: SharedText) -> int:
+    async def save(self, path: Path, document: str) -> int:
         """Write a document; return its size in bytes. Raises ArchiveWriteFailed."""
         try:
-            await asyncio.to_thread(write_text_durably, path, shared.text)
+            await asyncio.to_thread(write_text_durably, path, document)
         except OSError as error:
             raise refused_write(path, error) from error
-        return len(shared.text.encode())
+        return len(document.encode())
 
 
-def _document(
-    title: str,
-    session_id: str,
-    logs: Mapping[str, Sequence[RecordedEvent]],
-    suffix: str,
-    private_details: PrivateDetails,
-) -> SharedText:
-    if suffix == JSON_LINES_SUFFIX:
-        return _json_lines(logs, private_details)
-    numbered = {number: log for number, log in enumerate(logs.values(), 1) if log is not logs[session_id]}
-    shared = _redacted(session_markdown(title, logs[session_id], numbered), private_details)
-    return _page(private_details.redact(session_title(title)), shared) if suffix == HTML_SUFFIX else shared
+def _around(whole: str, start: int, end: int, private: PrivateValue) -> str:
+    """Return what stands around a place of a text on its line, a mark in its place."""
+    first = whole.rfind("\n", 0, start) + 1
+    last = whole.find("\n", end)
+    last = len(whole) if last < 0 else last
+    begin = max(first, start - _BEFORE)
+    stop = min(last, end + _AFTER)
+    before = "…" if begin > first else ""
+    after = "…" if stop < last else ""
+    mark = HOME_MARK if private.kind == "home" else REMOVED
+    return f"{before}{whole[begin:start]}{mark}{whole[end:stop]}{after}".strip()
 
 
-def _page(title: str, shared: SharedText) -> SharedText:
-    return msgspec.structs.replace(shared, text=markdown_page(title, shared.text))
-
-
-def _redacted(text: str, private_details: PrivateDetails) -> SharedText:
-    redacted = private_details.redact(text)
-    removed = max(0, redacted.count(REMOVED) - text.count(REMOVED))
-    if not removed:
-        return SharedText(redacted)
-    lines = (line for line in redacted.splitlines() if REMOVED in line)
-    return SharedText(redacted, removed, tuple(_around_mark(line) for line in islice(lines, _MAX_LINES)))
-
-
-def _around_mark(line: str) -> str:
-    at = line.index(REMOVED)
-    begin = max(0, at - _BEFORE)
-    end = at + len(REMOVED) + _AFTER
-    before = "…" if begin else ""
-    after = "…" if end < len(line) else ""
-    return f"{before}{line[begin:end].strip()}{after}"
-
-
-def _json_lines(logs: Mapping[str, Sequence[RecordedEvent]], private_details: PrivateDetails) -> SharedText:
-    """Return a line for each event, as `helix-desktop run --json` prints it."""
-    documents = [
-        {"session": session, "seq": entry.seq, "at": entry.at, "event": msgspec.to_builtins(entry.event)}
-        for session, log in logs.items()
-        for entry in log
-    ]
-    texts = texts_in(documents)
-    mark = "\x1e"  # stands on a line of its own between two texts while all are redacted together
-    while any(mark in text for text in texts):
+def _joint(texts: Sequence[str]) -> str:
+    """Return a line that stands in none of the texts, between which it stands while all are searched."""
+    mark = "\x1e"
+    while any(mark in each for each in texts):
         mark += "\x1e"
-    shared = _redacted(f"\n{mark}\n".join(texts), private_details)
-    redacted = iter(shared.text.split(f"\n{mark}\n"))
-    lines = (json.dumps(_with_texts(document, redacted), ensure_ascii=False) for document in documents)
-    return msgspec.structs.replace(shared, text="".join(f"{line}\n" for line in lines))
+    return f"\n{mark}\n"
 
 
 def texts_in(value: Any) -> list[str]:
@@ -148,19 +196,46 @@ def texts_in(value: Any) -> list[str]:
         case str():
             return [value]
         case dict():
-            return [text for inner in value.values() for text in texts_in(inner)]
+            return [each for inner in value.values() for each in texts_in(inner)]
         case list() | tuple():
-            return [text for inner in value for text in texts_in(inner)]
+            return [each for inner in value for each in texts_in(inner)]
     return []
 
 
-def _with_texts(value: Any, texts: Iterator[str]) -> Any:
-    """Return a value with other texts, in the order of `texts_in`."""
+def _texts(value: Any) -> Iterator[str]:
+    """Yield every text in a value of JSON, keys, ids and digests aside, in order."""
     match value:
         case str():
-            return next(texts)
+            yield value
         case dict():
-            return {key: _with_texts(inner, texts) for key, inner in value.items()}
+            for name, inner in value.items():
+                if name not in _NO_TEXTS:
+                    yield from _texts(inner)
         case list() | tuple():
-            return [_with_texts(inner, texts) for inner in value]
+            for inner in value:
+                yield from _texts(inner)
+
+
+def _places(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yield for each of the texts of documents its event, and the field of that in which it stands."""
+    for document in documents:
+        event = document["event"]
+        for name, inner in event.items():
+            if name not in _NO_TEXTS:
+                yield from ((event, name) for _ in _texts(inner))
+
+
+def _with_texts(value: Any, texts: Iterator[str], removed: Collection[PrivateValue], name: str = "") -> Any:
+    """Return a value with other texts, in the order of `_texts`; no name in it is a part of a secret."""
+    match value:
+        case str():
+            new = next(texts)
+            return REMOVED if name == _DERIVED and is_part_of_secret(new, removed) else new
+        case dict():
+            return {
+                key: inner if key in _NO_TEXTS else _with_texts(inner, texts, removed, key)
+                for key, inner in value.items()
+            }
+        case list() | tuple():
+            return [_with_texts(inner, texts, removed, name) for inner in value]
     return value

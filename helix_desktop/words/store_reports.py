@@ -121,11 +121,11 @@ def _first_few(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def removed_text(count: int) -> str:
-    """Return at how many places of a document for others something was removed."""
+    """Return how many private values were removed from a document for others."""
     return tr.plural(
         count,
-        "%n key, token or address was removed.",
-        "%n keys, tokens and addresses were removed.",
+        "%n key, token, address or folder was removed, wherever it stands.",
+        "%n keys, tokens, addresses and folders were removed, wherever they stand.",
     )
 
 

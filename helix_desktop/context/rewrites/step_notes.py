@@ -34,7 +34,7 @@ from helix_desktop.context.summaries.message_facts import cut_between_words
 from helix_desktop.domain.digest import HEX_DIGITS, bare_marker
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
 from helix_desktop.domain.files.file_use import is_symbol_lookup, is_test_command, tool_kind
-from helix_desktop.domain.private_details import has_form_of_secret
+from helix_desktop.domain.secret_forms import has_form_of_secret
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.todo import NO_LIST, TodoList
 from helix_desktop.domain.typed_text import TASK_NOTIFICATION, program_texts, typed_text

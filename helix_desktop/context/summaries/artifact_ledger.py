@@ -21,7 +21,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered, UserSpoke
 from helix_desktop.domain.failed_tests import passed_tests
 from helix_desktop.domain.files.file_use import is_task_tool, tool_kind
 from helix_desktop.domain.identifiers import identifiers_in
-from helix_desktop.domain.private_details import has_form_of_secret
+from helix_desktop.domain.secret_forms import has_form_of_secret
 from helix_desktop.domain.skills import skill_named
 from helix_desktop.domain.text_format import ellipsize, one_line, pluralize
 from helix_desktop.domain.text_variants import join_result

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
+from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QTreeWidgetItem, QWidget
 
 from helix_desktop.agent.open_workspace import delete_session
 from helix_desktop.context.log.transcript import Transcript
@@ -29,14 +31,17 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.entry_export import ExportedEntries, export_to_folder, export_to_zip
 from helix_desktop.services.foreign_import import ForeignImport, ids_of
-from helix_desktop.services.sharing import SharedText
+from helix_desktop.services.sharing import Removal, SharedSession
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.choice_fields import AT_END, CheckList
 from helix_desktop.ui.design.dialogs import DialogChoice
 from helix_desktop.ui.design.labels import label, show_text
 from helix_desktop.ui.design.layout import DIALOG_MARGINS, FlowBox, column
+from helix_desktop.ui.design.safe_text import plain_tooltip
 from helix_desktop.ui.design.sized_dialog import FittedDialog
+from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.content_viewer import TEXT_NAME, TextsDialog
 from helix_desktop.ui.kit import intents
 from helix_desktop.ui.kit.forms import Choice, Choices, Draft, Form
@@ -51,6 +56,7 @@ from helix_desktop.ui.workspace_dialogs.import_sessions import ImportSessionsDia
 from helix_desktop.words.context_changes import trigger_text
 from helix_desktop.words.foreign_sessions import data_records_text, sessions_text
 from helix_desktop.words.numbers import format_integer, format_size
+from helix_desktop.words.private_values import kind_text
 from helix_desktop.words.sessions import session_title
 from helix_desktop.words.store_reports import export_summary, import_summary, removed_text
 from helix_desktop.words.summaries import handover_titles
@@ -66,13 +72,22 @@ _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _HERE = "here"
 _WIDTH_PX, _LIST_PX = 482, 360
+_REMOVAL_COLUMNS = (
+    (text("Why"), 220),
+    (text("Taken out"), 0),
+    (text("First place"), 180),
+    (text("Places"), 70),
+)
+_REMOVAL_ROWS, _REMOVAL_ROW_PX = 5, 28
+_VALUE_CHARS = 200
+_VALUE = Qt.ItemDataRole.UserRole
 FOLDER, ZIP_SUFFIX, BACKUP = "folder", ".zip", "backup"
 _OTHERS = "others"
 _EXACT = "exact"
 _FILES = "files"
 _DOCUMENT = text(
-    "Long outputs are cut, and keys, tokens, email addresses and your home folder are taken out. You read "
-    "it, with a list of what was taken out, before it is saved."
+    "Long outputs are cut, and keys, tokens, email addresses and home folders are taken out. You read it "
+    "before it is saved, with a list of what was taken out, and can put each back."
 )
 _PURPOSES = {
     _OTHERS: text("For others to read"),
@@ -161,68 +176,113 @@ class ExportDialog(FittedDialog):
         self.form.controls["format"].setEnabled(len(self._formats()) > 1)
 
 
+class RemovalList(CheckList):
+    """What was taken out of a document, checked; what the user unchecks is to be put back."""
+
+    def __init__(self, removals: Sequence[Removal]) -> None:
+        super().__init__(tr("Taken out"), _REMOVAL_COLUMNS, numbers=(3,))
+        self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        with QSignalBlocker(self):
+            for removal in removals:
+                self._add(removal)
+        rows = min(max(len(removals), 2), _REMOVAL_ROWS)
+        head = self.header().sizeHint().height()
+        self.setFixedHeight(scaled(_REMOVAL_ROW_PX) * rows + head + 2 * self.frameWidth())
+
+    @property
+    def put_back(self) -> frozenset[str]:
+        checked = {item.data(0, _VALUE) for item in self.checked()}
+        return frozenset(item.data(0, _VALUE) for item in self.items()) - checked
+
+    def _add(self, removal: Removal) -> None:
+        kind = kind_text(removal.kind, removal.label)
+        value = escape_hidden_name(first_line(removal.value, _VALUE_CHARS))
+        item = QTreeWidgetItem([kind, value, removal.place, format_integer(removal.count)])
+        item.setData(0, _VALUE, removal.value)
+        item.setCheckState(0, Qt.CheckState.Checked)
+        item.setTextAlignment(3, AT_END)
+        for column_number in range(3):
+            item.setToolTip(column_number, plain_tooltip(removal.line))
+        self.addTopLevelItem(item)
+
+
 class DocumentDialog(TextsDialog):
     """A document for others, in one format or several, and what was taken out of it, before it is saved."""
 
-    def __init__(self, session: Session, title: str, documents: Mapping[str, SharedText]) -> None:
+    def __init__(
+        self, session: Session, title: str, shared: SharedSession, documents: Mapping[str, str]
+    ) -> None:
         """`documents` are by the endings of their files, whose names begin with the title."""
-        self._sharing = session.app.sharing
+        self._sharing, self._shared = session.app.sharing, shared
         name = Path(session.app.backup.session_file_name(title, ".md")).stem
-        self._documents = {f"{name}{suffix}": document for suffix, document in documents.items()}
-        self._files = list(self._documents)
-        self._file = self._files[0]
+        texts = {f"{name}{suffix}": document for suffix, document in documents.items()}
         self._title = tr("Export “{title}”", title=title)
         self._actions = AsyncActions(
             session.actions.scope, lambda error: show_text(self._error, error_text(error))
         )
         self.saved: tuple[Path, int] | None = None
         """Path of the file, and its size in bytes."""
-        save, copy = PushButton(tr("Save…"), "primary", name="save"), PushButton(tr("Copy all"), name="copy")
+        self._put_back = frozenset[str]()  # what the documents have
+        self._is_writing = False
+        self._save_button = PushButton(tr("Save…"), "primary", name="save")
+        self._copy_button = PushButton(tr("Copy all"), name="copy")
         self._removed, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self.removals = RemovalList(shared.removals)
+        self.removals.setVisible(bool(shared.removals))
         super().__init__(
             session.window,
             self._title,
-            (tr("Long outputs are cut. Keys, tokens, email addresses and your home folder are removed; other "
+            (tr("Long outputs are cut. Keys, tokens, email addresses and home folders are removed; other "
                 "names and texts stay. Read it before you pass it on."),),
-            {file: document.text for file, document in self._documents.items()} | self._taken_out(),
-            below=(self._removed, self._error),
-            buttons=(copy, save),
+            texts,
+            below=(self._removed, self.removals, self._error),
+            buttons=(self._copy_button, self._save_button),
         )  # fmt: skip
         self.setObjectName("export_document")
         self._error.hide()
-        self.list.currentItemChanged.connect(lambda *_: self._show_file())
-        save.clicked.connect(lambda: self._actions.start(self._save(), "save a shared session"))
-        copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.document.text))
+        self.removals.changed.connect(lambda: self._actions.start(self._write_again(), "write a document"))
+        self._save_button.clicked.connect(lambda: self._actions.start(self._save(), "save a shared session"))
+        self._copy_button.clicked.connect(lambda: QGuiApplication.clipboard().setText(self.document))
         formats = {".md": tr("Markdown"), ".html": tr("Page for a browser"), ".jsonl": tr("JSON lines")}
-        for item in self.list.items()[: len(self._files)]:
+        for item in self.list.items():
             file = item.data(0, TEXT_NAME)
-            size = format_size(len(self._documents[file].text.encode()))
+            size = format_size(len(texts[file].encode()))
             item.setText(0, tr("{file} · {state}", file=formats[Path(file).suffix], state=size))
         self._show_removed()
 
-    def _taken_out(self) -> dict[str, str]:
-        """Return the list of what was taken out as one more text; none if nothing was."""
-        first = next(iter(self._documents.values()))
-        if not first.removed:
-            return {}
-        return {
-            tr("Taken out · {count}", count=format_integer(first.removed)): "\n".join(first.removed_lines)
-        }
-
     @property
     def file_name(self) -> str:
-        """Return the document that was looked at last: what was taken out is of each of them."""
-        return self._file
-
-    def _show_file(self) -> None:
-        at = self.list.currentIndex().row()
-        if 0 <= at < len(self._files):
-            self._file = self._files[at]
-        self._show_removed()
+        item = self.list.currentItem() or self.list.items()[0]
+        name: str = item.data(0, TEXT_NAME)
+        return name
 
     @property
-    def document(self) -> SharedText:
-        return self._documents[self.file_name]
+    def document(self) -> str:
+        return self.texts[self.file_name] or ""
+
+    async def _write_again(self) -> None:
+        """Write the documents with what is to be put back, again while the user changes that."""
+        if self._is_writing:
+            return
+        self._is_writing = True
+        self._allow_saving(False)
+        try:
+            while self._put_back != self.removals.put_back:
+                put_back = self.removals.put_back
+                for file in self.texts:
+                    self.texts[file] = await asyncio.to_thread(
+                        self._shared.document, Path(file).suffix, put_back
+                    )
+                self._put_back = put_back
+        finally:
+            self._is_writing = False
+            self._allow_saving(True)
+        self.show_current()
+        self._show_removed()
+
+    def _allow_saving(self, is_allowed: bool) -> None:
+        for button in (self._save_button, self._copy_button):
+            button.setEnabled(is_allowed)
 
     async def _save(self) -> None:
         suffix = Path(self.file_name).suffix
@@ -231,8 +291,14 @@ class DocumentDialog(TextsDialog):
             self.accept()
 
     def _show_removed(self) -> None:
-        count = self.document.removed
-        self._removed.setText(removed_text(count) if count else tr("Nothing had to be removed."))
+        count = len(self._shared.removals) - len(self._put_back)
+        words = removed_text(count) if count else tr("Nothing had to be removed.")
+        if self._put_back:
+            back = tr.plural(len(self._put_back), "%n was put back.", "%n were put back.", "private values")
+            words = translate(join_sentences(removed_text(count), back)) if count else back
+        elif count:
+            words = translate(join_sentences(words, tr("Uncheck what is to stay.")))
+        self._removed.setText(words)
 
 
 class ImportExportController(WindowPart):
@@ -351,10 +417,7 @@ class ImportExportController(WindowPart):
     ) -> None:
         workspace_id, sharing = self._session.workspace.id, self._services.sharing
 
-        def make(suffix: str) -> Awaitable[SharedText]:
-            return sharing.session_text(workspace_id, session_id, suffix, upto)
-
-        await self._share(title, make, suffixes)
+        await self._share(title, await sharing.session(workspace_id, session_id, upto), suffixes)
 
     @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
@@ -363,19 +426,15 @@ class ImportExportController(WindowPart):
         if handover is None:
             return
         markdown, recorded = _handover_markdown(handover, transcript), session.log[seq - 1]
-        make = partial(self._services.sharing.handover_text, session.id, recorded, markdown)
-        await self._share(handover_titles(transcript)[seq], make)
+        shared = await self._services.sharing.handover(session.id, recorded, markdown)
+        await self._share(handover_titles(transcript)[seq], shared)
 
     async def _share(
-        self,
-        title: str,
-        make: Callable[[str], Awaitable[SharedText]],
-        suffixes: Sequence[str] = SHARED_SUFFIXES,
+        self, title: str, shared: SharedSession, suffixes: Sequence[str] = SHARED_SUFFIXES
     ) -> None:
-        """`make` writes the document with an ending."""
         workspace_id = self._session.workspace.id
-        documents = {suffix: await make(suffix) for suffix in suffixes}
-        dialog = DocumentDialog(self._session, title, documents)
+        documents = {suffix: await asyncio.to_thread(shared.document, suffix) for suffix in suffixes}
+        dialog = DocumentDialog(self._session, title, shared, documents)
         await dialogs.exec_async(dialog)
         if dialog.saved is not None:
             path, size = dialog.saved

@@ -41,6 +41,9 @@ from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
+MAILBOX = "ann@engines.org"
+PASSWORD = "st4ple-horse"
+
 
 def choose(rig: WindowRig, entry: str, identity: str) -> None:
     """Choose an entry of a workspace's menu."""
@@ -91,6 +94,7 @@ async def _check_exports_and_imports(rig: WindowRig) -> None:
     """Of a workspace, of outputs, of a document and of a session."""
     await rig.open_folder("first", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")
+    await rig.run_turn(f"Ask {MAILBOX}, with DB_PASSWORD={PASSWORD}")
     log, session_id = await rig.stored_events(), rig.conversation.session.id
     await export(rig, "workspace")
     await rig.pick(rig.folder / "all")
@@ -136,7 +140,7 @@ async def _check_a_document(rig: WindowRig, folder: Path) -> None:
     """What is on screen of a session is what is saved; up to a message it is less."""
     rig.perform(ExportUpTo(2))
     sharing = await rig.dialog(DocumentDialog)
-    beginning = sharing.document.text
+    beginning = sharing.document
     assert beginning.startswith("# What is in this folder?\n")
     sharing.reject()
     sessions = rig.window.sidebar.session_list
@@ -146,14 +150,30 @@ async def _check_a_document(rig: WindowRig, folder: Path) -> None:
     await export_as(rig, "session", ".html")
     await until(lambda: len(rig.window.findChildren(DocumentDialog)) == 1, "the document of all")
     sharing = await rig.dialog(DocumentDialog)
-    assert len(sharing.document.text) > len(beginning)
+    assert len(sharing.document) > len(beginning)
     assert len(sharing.list.items()) == 1, "the format isn't asked again"
-    shown = sharing.document.text
+    await _check_putting_back(sharing)
+    shown = sharing.document
     assert sharing.viewer.text.toPlainText().startswith("<!doctype html>")
     press(sharing, "save")
     await rig.pick(folder / "read")
     await until(lambda: "read.html saved: " in rig.banner_text(), "the notice")
     assert (folder / "read.html").read_text(encoding="utf-8") == shown
+
+
+async def _check_putting_back(sharing: DocumentDialog) -> None:
+    """What was taken out is listed by kind and place; what is unchecked is in the document that is saved."""
+    rows = {item.text(1): item for item in sharing.removals.items()}
+    assert rows.keys() >= {MAILBOX, PASSWORD}
+    assert rows[PASSWORD].text(0) == "Value of DB_PASSWORD"
+    assert rows[MAILBOX].text(2) == "Your message"
+    assert MAILBOX not in sharing.document
+    assert PASSWORD not in sharing.document
+    rows[MAILBOX].setCheckState(0, Qt.CheckState.Unchecked)
+    await until(lambda: MAILBOX in sharing.document, "the mailbox back")
+    await until(find_button(sharing, "save").isEnabled, "saving again")
+    assert MAILBOX in sharing.viewer.text.toPlainText()
+    assert PASSWORD not in sharing.document
 
 
 async def _check_an_import_beside_a_turn(rig: WindowRig) -> None:

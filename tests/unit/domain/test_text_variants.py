@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.private_details import REMOVED, PrivateDetails, has_form_of_secret
+from helix_desktop.domain.private_details import REMOVED, PrivateDetails
 from helix_desktop.domain.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.secret_forms import has_form_of_secret
 from helix_desktop.domain.text_variants import (
     MIN_BASE64_BYTES,
     SURE,
@@ -176,6 +177,11 @@ def test_names_are_replaced_as_whole_words_the_longest_first() -> None:
     names = {"acme": "provider 1", "/srv/acme/shop": "[folder of workspace 1]"}
     redacted = PrivateDetails(HOME, (), names).redact("acme: /srv/acme/shop/a.py acmeist")
     assert redacted == "provider 1: [folder of workspace 1]/a.py acmeist"
+
+
+def test_a_short_home_folder_is_no_part_of_other_words() -> None:
+    text = "repo/adm-relative, the git-adm-path; /adm/x, /admin"
+    assert PrivateDetails("/adm").redact(text) == "repo/adm-relative, the git-adm-path; ~/x, /admin"
 
 
 def test_a_user_whose_home_is_the_root_folder_keeps_readable_paths() -> None:
