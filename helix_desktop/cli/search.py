@@ -36,7 +36,7 @@ _BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
 
 
 def search(args: argparse.Namespace) -> int:
-    """Print what is found, session by session, the newest first."""
+    """Print what is found, session by session, the best first."""
 
     async def work(services: AppServices) -> int:
         workspaces = (resolve_workspace(services, args).id,) if args.workspace else ()

@@ -6,6 +6,9 @@ from typing import Literal
 
 import msgspec
 
+from helix_desktop.domain.files.mention import is_whole_name, name_start
+from helix_desktop.domain.text_search import normalize
+
 PassageKind = Literal["message", "handover", "file"]
 PASSAGE_KINDS: tuple[PassageKind, ...] = ("message", "handover", "file")
 MAX_PASSAGE = 1_000_000
@@ -29,8 +32,8 @@ class PassageQuery(msgspec.Struct, frozen=True):
     """A search for passages that hold all normalized `terms`, newest first.
 
     `since` is in ms since 1970. `session`: of this one alone. At most `per_session` hits of each session
-    (0: all), at most `limit` in all, from `cursor` on (0: from the newest). An excerpt has `room` characters,
-    at most `lead` of them before the first word.
+    (0: all) beside the files that are called so, at most `limit` in all, from `cursor` on (0: from the
+    newest). An excerpt has `room` characters, at most `lead` of them before the first word.
     """
 
     terms: tuple[str, ...]
@@ -42,6 +45,13 @@ class PassageQuery(msgspec.Struct, frozen=True):
     cursor: int = 0
     room: int = 160
     lead: int = 40
+
+    def names_file(self, path: str | None) -> bool:
+        """Return True if the words are the name of a file, with or without its ending."""
+        if path is None:
+            return False
+        folded = normalize(path)
+        return is_whole_name(" ".join(self.terms), folded[name_start(folded) :])
 
 
 class PassageHit(msgspec.Struct, frozen=True):

@@ -204,6 +204,47 @@ def _count(patterns: Iterable[re.Pattern[str]], line: str) -> int:
     return sum(pattern.search(line) is not None for pattern in patterns)
 
 
+_WORD = re.compile(r"\w+")
+
+
+def _spaced(folded: str) -> str:
+    """Return the words of a text, each between two spaces."""
+    return f" {' '.join(_WORD.findall(folded))} "
+
+
+class RankedText:
+    """A text made ready for ranks, which are asked for at each letter that is typed."""
+
+    __slots__ = ("folded", "spaced")
+
+    def __init__(self, text: str) -> None:
+        self.folded = normalize(text)
+        self.spaced = _spaced(self.folded)
+
+
+class WordRank:
+    """Ranks texts by how well they fit normalized words; a lower rank is better."""
+
+    EXACT, WHOLE, PART, MISSING = range(4)
+    """The text is these words; it has them as words, within words; it lacks one."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.name = " ".join(words)
+        self._words = tuple(words)
+        self._whole = tuple(map(_spaced, words))
+
+    def of(self, text: RankedText) -> int:
+        if text.folded == self.name:
+            return self.EXACT
+        for word in self._words:
+            if word not in text.folded:
+                return self.MISSING
+        for word in self._whole:
+            if word not in text.spaced:
+                return self.PART
+        return self.WHOLE
+
+
 def find_matches(
     terms: Sequence[str],
     data: bytes,

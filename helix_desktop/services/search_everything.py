@@ -21,10 +21,11 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Store
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.files.mention import is_whole_name, name_start
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PASSAGE_KINDS, PassageKind, PassageQuery
 from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary
-from helix_desktop.domain.text_search import ExcerptSize, parse_query
+from helix_desktop.domain.text_search import ExcerptSize, RankedText, WordRank, normalize, parse_query
 from helix_desktop.services.closed_workspaces import ClosedSessions
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
@@ -120,7 +121,8 @@ class SearchFindings:
         self.outputs_left = self.has_more = False
         self.errors: dict[str, HelixError] = {}  # by workspace
         self._summaries: dict[str, Mapping[str, SessionSummary]] = {}
-        self._hits: dict[tuple[str, str], list[SearchHit]] = {}
+        self._hits: dict[tuple[str, str], dict[SearchHit, tuple[int, int]]] = {}
+        """By workspace and session: hits with their rank and age, less is better."""
         self._more: set[tuple[str, str]] = set()
         self.progress: dict[str, tuple[int, int]] = {}  # by workspace: events not in the index, of how many
 
@@ -128,6 +130,10 @@ class SearchFindings:
     def count(self) -> int:
         """The number of hits."""
         return sum(map(len, self._hits.values()))
+
+    @property
+    def session_count(self) -> int:
+        return len(self._hits)
 
     @property
     def unindexed(self) -> tuple[int, int]:
@@ -150,25 +156,50 @@ class SearchFindings:
         self.outputs_left |= part.outputs_left
         self.has_more |= part.has_more
         summaries = self._summaries[part.workspace_id]
+        words = WordRank(self.request.terms)
         for hit in part.hits:
+            rank = _rank(hit, words)
             key = (part.workspace_id, hit.session if hit.session in summaries else "")
-            hits = self._hits.setdefault(key, [])
+            hits = self._hits.setdefault(key, {})
             same_kind = sum(other.kind == hit.kind for other in hits)
-            if not self.request.session and same_kind >= self.request.per_session:
+            is_over = not self.request.session and same_kind >= self.request.per_session
+            if is_over and rank != WordRank.EXACT:
                 self._more.add(key)
-            elif hit not in hits:
-                hits.append(hit)
+            else:
+                hits[hit] = (rank, -hit.at)
         self._more |= {(part.workspace_id, session) for session in part.more}
 
     def sessions(self) -> list[SessionHits]:
-        """Return the sessions with hits, that with the newest hit first."""
-        found = []
+        """Return the sessions with hits, the best first, as are the hits of each; equal ones newest first.
+
+        What is called as the words is best, then what has them as whole words.
+        """
+        if not self._hits:
+            return []
+        words = WordRank(self.request.terms)
+        ranked = []
         for (workspace_id, session), hits in self._hits.items():
-            newest_first = tuple(sorted(hits, key=lambda hit: -hit.at))
+            best_first = tuple(sorted(hits, key=hits.__getitem__))
+            rank = hits[best_first[0]]
             summary = self._summaries[workspace_id].get(session)
             has_more = (workspace_id, session) in self._more
-            found.append(SessionHits(workspace_id, summary, newest_first, has_more))
-        return sorted(found, key=lambda session: -session.hits[0].at)
+            if summary is not None and words.of(RankedText(summary.title)) == WordRank.EXACT:
+                rank = (WordRank.EXACT, rank[1])
+            ranked.append((rank, SessionHits(workspace_id, summary, best_first, has_more)))
+        ranked.sort(key=lambda each: each[0])
+        return [found for _, found in ranked]
+
+
+def _rank(hit: SearchHit, words: WordRank) -> int:
+    """Return how well a hit fits the words: by its file, or by its line."""
+    path = hit.excerpt if hit.kind == "file" else hit.target
+    folded = normalize(path)
+    if is_whole_name(words.name, folded[name_start(folded) :]):
+        return WordRank.EXACT
+    rank = words.of(RankedText(hit.excerpt))
+    if hit.target:
+        rank = min(rank, words.of(RankedText(hit.target)))
+    return rank
 
 
 class SearchService:

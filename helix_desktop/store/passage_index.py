@@ -189,7 +189,9 @@ class PassageIndex:
             ):
                 cursor = number + 1
                 break
-            if query.per_session and counts[session] > query.per_session:
+            is_over = 0 < query.per_session < counts[session]
+            is_named = query.names_file(path)
+            if is_over and not is_named:
                 continue
             try:
                 hit = finder.check(session, seq, PASSAGE_KINDS[kind], path)
@@ -199,7 +201,7 @@ class PassageIndex:
                 continue
             if hit is not None:
                 counts[session] += 1
-                if not query.per_session or counts[session] <= query.per_session:
+                if is_named or not 0 < query.per_session < counts[session]:
                     hits.append(hit)
         candidates.close()
         behind = sum(self._events[session] - self._indexed.get(session, 0) for session in self._pending)
@@ -353,7 +355,8 @@ def scan_passages(view: RowView, query: PassageQuery) -> PassagePage:
     hits, counts = list[PassageHit](), Counter[str]()
     for hit in found:
         counts[hit.session] += 1
-        if len(hits) < query.limit and not 0 < query.per_session < counts[hit.session]:
+        is_named = hit.kind == "file" and query.names_file(hit.excerpt)
+        if len(hits) < query.limit and (is_named or not 0 < query.per_session < counts[hit.session]):
             hits.append(hit)
     more = [session for session, count in counts.items() if 0 < query.per_session < count]
     return PassagePage(tuple(hits), more=tuple(more), unreadable=unreadable)

@@ -512,6 +512,15 @@ async def test_a_page_has_so_many_and_of_each_session_so_many(talks: AnyStore) -
         assert [hit.excerpt for hit in await find(talks, "tide", limit=3)] == all_hits
 
 
+async def test_a_file_is_found_by_its_name_however_often_it_is_mentioned(talks: AnyStore) -> None:
+    for number in range(4):
+        await record(talks, "lexer", UserSpoke(f"lexer.py again, {number}", 1))
+    page = await talks.find_passages(PassageQuery(("lexer.py",), per_session=2))
+    assert [hit.excerpt for hit in page.hits] == ["lexer.py again, 3", "lexer.py again, 2", "src/lexer.py"]
+    page = await talks.find_passages(PassageQuery(("exer.py",), per_session=2))
+    assert [hit.excerpt for hit in page.hits] == ["lexer.py again, 3", "lexer.py again, 2"], "a part of it"
+
+
 async def test_handovers_also_of_other_agents_are_found(talks: AnyStore) -> None:
     seq = len(await talks.events("lexer")) + 1
     made = handover_with_bullets(seq, "the zebra waits", ledger="touched zoo.py")

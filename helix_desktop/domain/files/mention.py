@@ -207,7 +207,7 @@ class FuzzyPaths:
 
     def _score(self, at: int, query: str, positions: Sequence[int]) -> int:
         points = score(self.paths[at], positions) - (_FOLDER if self.paths[at].endswith("/") else 0)
-        return points + (_WHOLE_NAME if _is_whole_name(query, self._names[at]) else 0)
+        return points + (_WHOLE_NAME if is_whole_name(query, self._names[at]) else 0)
 
 
 def _by_length_of_name(paths: Iterable[str]) -> Iterator[str]:
@@ -239,7 +239,7 @@ def name_start(path: str) -> int:
     return path.rfind("/", 0, len(path) - 1) + 1
 
 
-def _is_whole_name(query: str, name: str) -> bool:
+def is_whole_name(query: str, name: str) -> bool:
     """Return True if a query is a name, with or without its ending."""
     return name in (query, f"{query}/") or name.partition(".")[0] == query
 

@@ -102,7 +102,7 @@ class ControlledWindow:
         self.trust = TrustController(window, windows)
         workspaces = self.workspace_controller = WorkspaceController(window, windows, self.sidebar)
         window.picker.follow(session, partial(unused_sessions, windows))
-        windows.workspace_opened.connect(lambda _: session.start(window.picker.list_again(), "list sessions"))
+        windows.workspace_opened.connect(lambda _: window.picker.list_again())
         ViewStateController(window, session, self.past)
         self.rewrites = RewriteController(window, windows)
         SessionNavigation(window, windows, self.composer, self.chat, self.past)

@@ -20,6 +20,7 @@ from helix_desktop.domain.errors import InvalidInput, StoreError
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.store import SessionSummary, SessionVersions
 from helix_desktop.domain.text_format import matches_query, message_query
+from helix_desktop.domain.text_search import RankedText, WordRank, normalize
 from helix_desktop.services.search_everything import (
     SEARCH_KINDS,
     SearchFindings,
@@ -40,6 +41,7 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.rows.quick_picker import Line, QuickPicker, heading, key_hint, line
 from helix_desktop.ui.window.command_list import CommandList, OfferedCommand
 from helix_desktop.ui.window.search_everything import (
+    MAX_SHOWN,
     FoundHit,
     LineGroup,
     RunningSearch,
@@ -60,8 +62,34 @@ from helix_desktop.words.translation import Translator, error_text, translate
 tr = Translator("Window")
 
 
+class ListedSession:
+    """A session that can be found, with the name of its workspace. Its row is made when it is listed."""
+
+    def __init__(
+        self,
+        workspace_id: str,
+        workspace: str,
+        summary: SessionSummary,
+        versions: SessionVersions,
+        is_active: bool,
+    ) -> None:
+        """`is_active` says that it is on screen."""
+        self.workspace_id = workspace_id
+        self.workspace = workspace
+        self.summary = summary
+        self.versions = versions
+        self.is_active = is_active
+        self.title = session_title(summary.title)
+        self.is_archived = versions.place_of(summary).archived
+        self.kind = tr("Archived") if self.is_archived else ""
+        if summary.parent:
+            self.kind = tr("Subagent")
+        self.ranked_title = RankedText(self.title)
+        self.folded = normalize(f"{self.title} {workspace} {self.kind}")
+
+
 class SessionRow(msgspec.Struct, frozen=True):
-    """A session of an open workspace. `detail` names its workspace, `when` is when it was last used."""
+    """A session in the list. `detail` names its workspace, `when` is when it was last used."""
 
     workspace_id: str
     id: str
@@ -70,13 +98,15 @@ class SessionRow(msgspec.Struct, frozen=True):
     when: str
     badge: WorkState = ""
     active: bool = False  # on screen
-    archived: bool = False
     icon: str = "message-square"
 
 
 _WIDE_PX, _LINE_PX, _MAX_LINES = 860, 34, 14
 _GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
 _NAMED_UNREAD = 3  # workspaces that can't be read
+_PLACE_MESSAGES = 30  # of a workspace that are found beside places
+_MAX_SESSIONS = 200  # in the list of sessions alone
+_SLICE = 200  # sessions that are taken at once
 _PAUSE_MS = 120  # of typing, before it searches
 _COMMANDS, _SESSIONS = ">", "@"
 
@@ -182,7 +212,8 @@ class SearchFilters(FlowBox):
         """Return what to search for; the workspace is that on screen."""
         workspaces = (workspace_id,) if self.is_here else ()
         since = wall_clock_ms() - self.days * DAY_MS if self.days else 0
-        return SearchRequest(words, _SEARCHED[self._kinds.checkedId()], workspaces, since)
+        request = SearchRequest(words, _SEARCHED[self._kinds.checkedId()], workspaces, since)
+        return replace(request, limit=_PLACE_MESSAGES) if self.lists_places else request
 
     def _choose_days(self, clicked: PushButton) -> None:
         for button in self._days.values():
@@ -232,7 +263,7 @@ class Picker(QuickPicker):
         self._commands = commands
         self._workspaces: tuple[WorkspaceRow, ...] = ()
         self._recent_ids: tuple[str, ...] = ()
-        self._sessions: tuple[SessionRow, ...] = ()
+        self._sessions: tuple[ListedSession, ...] = ()
         self._opening: dict[str, str] = {}  # workspaces: id and name
         self._unread: Sequence[str] = ()  # names of workspaces whose sessions can't be read
         self._session: Session
@@ -272,10 +303,11 @@ class Picker(QuickPicker):
     def _open(self, kind: int, typed: str) -> None:
         if self._search is not None:
             self.filters.has_workspace = self._session.has_workspace
-            self._session.start(self._list_sessions(), "list sessions")
         self.filters.choose(kind)
         super().open()
         self.search.setText(typed)
+        if self._search is not None:
+            self._list_sessions()
 
     def on_closed(self) -> None:
         self._pause_timer.stop()
@@ -306,65 +338,63 @@ class Picker(QuickPicker):
         self._unread = tuple(names)
         self._show_state()
 
-    async def _list_sessions(self) -> None:
-        """List the sessions of all workspaces: those of open ones at once, the others a moment later."""
-        listed = list[tuple[str, SessionSummary]]()
-        for workspace in list(self._session.app.open_workspaces.values()):
-            with suppress(StoreError):  # it says so itself
-                summaries = await workspace.store.sessions()
-                unused = await self._find_unused(workspace, summaries)
-                listed += [(workspace.id, summary) for summary in summaries if summary.id not in unused]
-        self._show_sessions(listed)
+    def _list_sessions(self) -> None:
+        """Begin to list the sessions of all workspaces."""
         self._end_listing()
-        self._listing = self._session.start(self._add_closed(listed), "list closed sessions")
+        self._listing = self._session.start(self._read_sessions(), "list sessions")
 
     def _end_listing(self) -> None:
         if self._listing is not None:
             self._listing.cancel()
             self._listing = None
 
-    async def _add_closed(self, listed: Sequence[tuple[str, SessionSummary]]) -> None:
-        """List the sessions of workspaces that are not open, too."""
-        if not self.isVisible():
-            return
-        found, unread = list(listed), list[str]()
+    async def _read_sessions(self) -> None:
+        """List the sessions of open workspaces, and a moment later those of the others, too."""
+        listed = list[tuple[str, SessionSummary]]()
+        for workspace in list(self._session.app.open_workspaces.values()):
+            with suppress(StoreError):  # it says so itself
+                stored = await workspace.store.sessions()
+                unused = await self._find_unused(workspace, stored)
+                listed += [(workspace.id, summary) for summary in stored if summary.id not in unused]
+        await self._show_sessions(listed)
+        in_open = len(listed)
+        unread = list[str]()
         async with aclosing(self._session.app.closed_sessions.list_by_workspace()) as closed:
             async for record, summaries in closed:
                 if summaries is None:
                     unread.append(record.name)
-                found += [(record.id, summary) for summary in summaries or ()]
+                listed += [(record.id, summary) for summary in summaries or ()]
         self.show_unread(unread)
-        self._show_sessions(found)
+        if len(listed) > in_open:
+            await self._show_sessions(listed)
 
-    async def list_again(self) -> None:
+    def list_again(self) -> None:
         if self.isVisible():
-            await self._list_sessions()
+            self._list_sessions()
             self._search_soon()
 
-    def _show_sessions(self, listed: Iterable[tuple[str, SessionSummary]]) -> None:
-        """List sessions, last used first, the active one last: of versions one row."""
+    async def _show_sessions(self, listed: Iterable[tuple[str, SessionSummary]]) -> None:
+        """List sessions, last used first, the active one last: of versions one row.
+
+        Thousands are taken in slices, between which the window goes on.
+        """
         newest_first = sorted(listed, key=lambda session: session[1].updated, reverse=True)
         versions = SessionVersions(summary for _, summary in newest_first)
+        workspaces = {workspace_id for workspace_id, _ in newest_first}
+        names = {workspace_id: self._name_of(workspace_id) for workspace_id in workspaces}
         on_screen = self._session.id
-        now, rows = datetime.now(), list[SessionRow]()
-        for workspace_id, summary in newest_first:
+        rows = list[ListedSession]()
+        for number, (workspace_id, summary) in enumerate(newest_first, 1):
+            if number % _SLICE == 0:
+                await asyncio.sleep(0)
             ids = versions.ids_of(summary.id)
-            if summary.id != (on_screen if on_screen in ids else versions.row_of(summary).id):
-                continue
-            is_archived = versions.place_of(summary).archived
-            kind = tr("Subagent") if summary.parent else tr("Archived") if is_archived else ""
-            counts = translate(summary.counts.text) if summary.counts is not None else ""
-            detail, group = dotted((self._name_of(workspace_id), kind, counts)), versions.of(summary)
-            when = format_short_time(max(version.updated for version in group), now)
-            badge = _session_badge(self._session.app.open_workspaces.get(workspace_id), group)
-            icon = "split" if versions.parent_of(summary) else "message-square"
-            icon, is_here = "bot" if summary.parent else icon, summary.id == on_screen
-            title = session_title(summary.title)
-            rows.append(
-                SessionRow(workspace_id, summary.id, title, detail, when, badge, is_here, is_archived, icon)
-            )
-        self._sessions = tuple(sorted(rows, key=lambda row: row.active))
+            shown_id = on_screen if on_screen in ids else versions.row_of(summary).id
+            if summary.id == shown_id:
+                is_active = summary.id == on_screen
+                rows.append(ListedSession(workspace_id, names[workspace_id], summary, versions, is_active))
+        self._sessions = tuple(sorted(rows, key=lambda row: row.is_active))
         self.refresh()
+        self._show_state()
 
     def _name_of(self, workspace_id: str) -> str:
         listed = (row.name for row in self._workspaces if row.id == workspace_id)
@@ -429,7 +459,7 @@ class Picker(QuickPicker):
         self._show_state()
         if is_over and findings.request != self._announced:
             self._announced = findings.request
-            sessions = len(findings.sessions())
+            sessions = findings.session_count
             places = tr.plural(findings.count, "%n result", "%n results")
             places_words = f"{places} {tr.plural(sessions, 'in %n session', 'in %n sessions')}"
             accessibility.announce(self, places_words if sessions else self._empty_text())
@@ -481,12 +511,13 @@ class Picker(QuickPicker):
             if more > 0:
                 names = f"{names}, {tr.plural(more, '%n more', '%n more')}"
             yield tr("Can't be searched: {names}. Open it to see why.", names=names)
+        is_cut = sign == _SESSIONS and len(self.list_view.rows) > _MAX_SESSIONS
+        if is_cut or (findings is not None and (findings.has_more or findings.count > MAX_SHOWN)):
+            yield tr("Not all results are listed. Add a word to narrow them down.")
         if findings is None:
             return
         if note := indexing_note(findings):
             yield note
-        if findings.has_more:
-            yield tr("Only the newest results. Add a word to narrow them down.")
         if findings.request.session:
             yield tr("Only one session. Change a word to search all.")
 
@@ -507,24 +538,41 @@ class Picker(QuickPicker):
                 yield each
 
     def _place_groups(self, sign: str, words: str) -> list[tuple[Line, Iterable[Line]]]:
-        found = map(_session_line, self._matching_sessions(words))
+        found = self._matching_sessions(words)
         if sign == _SESSIONS:
-            return [(heading(tr("Sessions")), found)]
-        there = [row for row in self._workspaces if matches_query(words, row.name, row.path, row.git.head)]
+            return [(heading(tr("Sessions")), self._session_lines(found[:_MAX_SESSIONS]))]
+        there = self._matching_workspaces(words)
         every = _GROUP_ROWS if words else None
         workspaces = (heading(tr("Workspaces")), map(_workspace_line, there[:every]))
-        sessions = (heading(tr("Sessions")), islice(found, _GROUP_ROWS))
+        sessions = (heading(tr("Sessions")), self._session_lines(found[:_GROUP_ROWS]))
         offered = self._commands.find(words) if words else self._commands.recent()
         commands = (heading(tr("Commands")), islice(offered, _GROUP_ROWS))
         if not words and all(workspace.active for workspace in self._workspaces):
             return [sessions, commands, workspaces]  # where the user is comes last
         return [workspaces, sessions, commands]
 
-    def _matching_sessions(self, words: str) -> Iterator[SessionRow]:
-        for row in self._sessions:
-            is_elsewhere = not (row.active or row.archived)
-            if matches_query(words, row.title, row.detail) if words else is_elsewhere:
-                yield row
+    def _matching_workspaces(self, words: str) -> list[WorkspaceRow]:
+        """Return those with all words, the best name first."""
+        rank = WordRank(normalize(words).split())
+        found = [row for row in self._workspaces if matches_query(words, row.name, row.path, row.git.head)]
+        return sorted(found, key=lambda row: rank.of(RankedText(row.name)))
+
+    def _matching_sessions(self, words: str) -> list[ListedSession]:
+        """Return those with all words, the best title first; without words those that are elsewhere."""
+        if not words:
+            return [row for row in self._sessions if not (row.is_active or row.is_archived)]
+        typed = normalize(words).split()
+        rank = WordRank(typed)
+        found = list(self._sessions)
+        for word in typed:
+            found = [row for row in found if word in row.folded]
+        return sorted(found, key=lambda row: rank.of(row.ranked_title))
+
+    def _session_lines(self, sessions: Iterable[ListedSession]) -> Iterator[Line]:
+        now = datetime.now()
+        for listed in sessions:
+            workspace = self._session.app.open_workspaces.get(listed.workspace_id)
+            yield _session_line(_session_row(listed, workspace, now))
 
     def _hits_with(self, words: str) -> Iterator[LineGroup]:
         """Yield the hits that are known; of those for other words what has the present ones."""
@@ -635,6 +683,26 @@ def _workspace_line(workspace: WorkspaceRow) -> Line:
     details = (workspace.name, workspace.path, *workspace.git.details)
     words = (workspace.name, workspace.path, state_words(workspace.badge), workspace.git.on_one_line)
     return line(workspace, workspace.name, _ROW_PX, details, (tr("Workspace"), *words))
+
+
+def _session_row(listed: ListedSession, workspace: OpenWorkspace | None, now: datetime) -> SessionRow:
+    """Return a session as it is listed; `workspace` is None if it is not open."""
+    summary = listed.summary
+    versions = listed.versions.of(summary)
+    counts = translate(summary.counts.text) if summary.counts is not None else ""
+    icon = "split" if listed.versions.parent_of(summary) else "message-square"
+    if summary.parent:
+        icon = "bot"
+    return SessionRow(
+        listed.workspace_id,
+        summary.id,
+        listed.title,
+        detail=dotted((listed.workspace, listed.kind, counts)),
+        when=format_short_time(max(version.updated for version in versions), now),
+        badge=_session_badge(workspace, versions),
+        active=listed.is_active,
+        icon=icon,
+    )
 
 
 def _session_line(session: SessionRow) -> Line:

@@ -101,7 +101,7 @@ def indexing_note(findings: SearchFindings) -> str:
 
 
 _LINE_PX = 34
-_SHOWN = 400  # results; more are not built at once
+MAX_SHOWN = 150  # results; more are not built at once
 _EDGE_PX = 12
 _ICON_PX = 15
 _SIGN_PX = 44
@@ -136,12 +136,15 @@ LineGroup = tuple[Line, list[Line]]
 
 
 def hit_groups(findings: SearchFindings, name_of: Callable[[str], str]) -> Iterator[LineGroup]:
-    """Yield what was found by session, up to some hundred lines; `name_of` names a workspace by its id."""
+    """Yield what was found by session; `name_of` returns the name of a workspace by its id.
+
+    The session with which there are `MAX_SHOWN` lines is the last one.
+    """
     now = datetime.now()
     terms = findings.request.terms
     count = 0
     for found in findings.sessions():
-        if count >= _SHOWN:
+        if count >= MAX_SHOWN:
             break
         title = tr("Outputs of deleted sessions")
         detail = name_of(found.workspace_id)

@@ -14,6 +14,7 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 
+from helix_desktop.domain.store import Commit
 from helix_desktop.services.search_everything import SearchFindings, SearchPart, SearchRequest
 from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.design.style.theme import current_theme
@@ -25,6 +26,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.store.builders import make_summary
 from tests.support.window.buttons import find_button
 from tests.support.window.window_rig import TIMEOUT_S, WindowRig, until
 
@@ -142,6 +144,19 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: Window
             lambda: rig.wiring.session.workspace_id == second and not rig.rows(UserRow), "a new session"
         )
         await _check_an_opening_workspace(rig, first)
+
+
+async def test_exact_titles_and_words_come_first_among_sessions(rig: WindowRig) -> None:
+    await rig.open_folder("project")
+    titles = ("Tide", "About the tide, again", "Tidetables", "Riptides of today")
+    for number, title in enumerate(titles):
+        await rig.workspace.store.commit(Commit(title, summary=make_summary(title, number, title)))
+    picker = rig.window.picker
+    rig.window.commands.switch_workspace.trigger()
+    QTest.keyClicks(picker.search, "@tide")
+    expected = ["[Sessions]", "Tide", "About the tide", "Riptides of today", "Tidetables"]
+    await until(lambda: [line.split(",")[0] for line in lines(picker)] == expected, "the best first")
+    QTest.keyClick(picker.search, Qt.Key.Key_Escape)
 
 
 def _check_marks(picker: Picker) -> None:

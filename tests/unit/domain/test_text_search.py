@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from helix_desktop.domain.text_search import (
     ExcerptSize,
     MatchSummary,
+    RankedText,
+    WordRank,
     excerpt_of,
     find_matches,
     normalize,
@@ -194,3 +196,19 @@ def test_every_word_is_where_the_list_has_room(text: str, query: str) -> None:
     if all(term in normalize(text) for term in terms):
         folded = normalize(excerpt(text, query))[:85]
         assert all(term in folded for term in terms)
+
+
+@pytest.mark.parametrize(
+    ("typed", "text", "rank"),
+    [
+        ("fix lexer", "Fix LEXER", WordRank.EXACT),
+        ("lexer fix", "fix the lexer.", WordRank.WHOLE),
+        ("lexer.py", "src/lexer.py:10", WordRank.WHOLE),
+        ("lex", "fix the lexer", WordRank.PART),
+        ("lexer", "my_lexer", WordRank.PART),
+        ("fix lexer", "the lexer", WordRank.MISSING),
+        ("größe", "Die GRÖSSE", WordRank.WHOLE),
+    ],
+)
+def test_the_rank_of_a_text_says_how_well_it_fits(typed: str, text: str, rank: int) -> None:
+    assert WordRank(parse_query(typed)).of(RankedText(text)) == rank
