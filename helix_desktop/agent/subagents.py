@@ -201,6 +201,7 @@ _CUT_OFF: dict[StopReason, str] = {
     "paused": "the provider paused it",
     "malformed": "the server couldn't read its model's tool call",
     "written-call": "its model wrote a tool call as text, and nothing ran",
+    "no-call": "it ended for a tool call, and none came",
     "no-end-mark": "its server didn't mark the end, so something may be missing",
 }
 """Why the answer that a parent gets is not whole."""

@@ -24,18 +24,29 @@ StopReason = Literal[
     "paused",
     "malformed",
     "written-call",
+    "no-call",
     "no-end-mark",
 ]
 """Why an answer ended: as it should (`end`, `calls`), stopped by the user, or before it was whole.
 
 `length`: its own limit; `context`: the window was full; `filter`: the provider's content filter; `refusal`:
 the model refused; `paused`: the provider wants to be called again; `malformed`: a call that its server could
-not read; `written-call`: a call that stands in its text, which nobody ran; `no-end-mark`: the stream ended
-without saying why, so it may be whole or not.
+not read; `written-call`: a call that stands in its text, which nobody ran; `no-call`: it ended for a call,
+and has none; `no-end-mark`: the stream ended without saying why, so it may be whole or not.
 """
 
 CUT_OFF: frozenset[StopReason] = frozenset(
-    {"length", "context", "filter", "refusal", "paused", "malformed", "written-call", "no-end-mark"}
+    {
+        "length",
+        "context",
+        "filter",
+        "refusal",
+        "paused",
+        "malformed",
+        "written-call",
+        "no-call",
+        "no-end-mark",
+    }
 )
 """The reasons of answers that are not whole: the user has to know."""
 TurnOutcome = Literal["done", "stopped", "failed", "interrupted"]

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from helix_desktop.domain.answer_bounds import MAX_CALLS, MAX_PART_BYTES, AnswerBound
 from helix_desktop.domain.errors import InvalidModelResponse, ModelRequestRejected
 from helix_desktop.domain.messages import ReasoningDelta, StopReason, TextDelta
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import ByteSize, TextContext, TranslatableText, verbatim
 
 text = TextContext("Providers")
@@ -53,22 +54,21 @@ _OBJECT_LINE = re.compile(r"^[ \t]*(?=```(?:json|tool)|\[?\s*\{)", re.MULTILINE)
 _END_OF_OBJECT = re.compile(r"\}\s*\]?\s*(?:```)?\s*\Z")
 
 
-class MalformedCall(InvalidModelResponse):
-    """An answer that ended in a call that its server could not read: it may be whole the next time."""
+class UnusableAnswer(InvalidModelResponse):
+    """An answer without a text and a call that its server could read: it may have one the next time."""
 
 
 def stop_reason(reason: str, *, has_calls: bool, has_text: bool = False) -> StopReason:
-    """Return why an answer ended, by its server's word for it.
-
-    Servers that say "tool_calls" of a mere text are wrong about the call, not about the text.
-    """
+    """Return why an answer ended, by its server's word for it."""
     low = reason.strip().lower()
     for pattern, stop in _STOPS:
         if pattern.search(low):
             return stop
     if has_calls:
         return "calls"
-    return "malformed" if _CALL_REASON.search(low) and not has_text else "end"
+    if not _CALL_REASON.search(low):
+        return "end"
+    return "no-call" if has_text else "malformed"
 
 
 def is_written_call(answer: str, tools: frozenset[str]) -> bool:
@@ -96,11 +96,32 @@ def missing_answer_error(provider: str, missing_field: str) -> InvalidModelRespo
     )
 
 
-def malformed_call_error(provider: str, reason: str) -> MalformedCall:
-    return MalformedCall(
+def malformed_call_error(provider: str, reason: str) -> UnusableAnswer:
+    return UnusableAnswer(
         text("{provider} couldn't read the model's tool call.", provider=provider),
         text("The answer ended with “{reason}”.", reason=reason),
         text("Send the message again, or choose another model."),
+    )
+
+
+def missing_call_error(provider: str) -> UnusableAnswer:
+    return UnusableAnswer(
+        text("The answer of {provider} ended for a tool call, but none came.", provider=provider),
+        text("The model or its server lost the call."),
+        text("Send the message again, or choose another model."),
+    )
+
+
+_MAX_DETAILS = 20_000
+"""Characters of the reasoning that are kept of an answer of which nothing else came."""
+
+
+def only_reasoning_error(provider: str, reasoning: str) -> UnusableAnswer:
+    return UnusableAnswer(
+        text("The answer of {provider} has only reasoning.", provider=provider),
+        text("{count} characters of reasoning came, but neither text nor a tool call.", count=len(reasoning)),
+        text("Check the reasoning parser of the model's server, or choose another model."),
+        details=verbatim(ellipsize(reasoning, _MAX_DETAILS)),
     )
 
 
@@ -123,11 +144,12 @@ def bounded_answer_error(provider: str, bound: AnswerBound) -> InvalidModelRespo
 
 
 def empty_answer_error(
-    provider: str, stop: StopReason, reason: str = "", explanation: str = ""
+    provider: str, stop: StopReason, reason: str = "", explanation: str = "", reasoning: str = ""
 ) -> InvalidModelResponse | ModelRequestRejected:
     """Return the error for an answer without text and calls.
 
-    `reason` is the server's word for its end, `explanation` the provider's own text.
+    `reason` is the server's word for its end, `explanation` the provider's own text, `reasoning` what came
+    besides.
     """
     if stop == "malformed":
         return malformed_call_error(provider, reason)
@@ -143,6 +165,8 @@ def empty_answer_error(
             text("The output limit was used up before the first word."),
             text("Raise the server's output limit, or choose a model with a larger context window."),
         )
+    if stop == "end" and reasoning.strip() and _NORMAL.fullmatch(reason.strip().lower()):
+        return only_reasoning_error(provider, reasoning.strip())
     if not _NORMAL.fullmatch(reason.strip().lower()) and stop == "end":
         return InvalidModelResponse(
             text("Empty response from {provider}.", provider=provider),

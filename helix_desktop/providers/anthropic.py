@@ -392,14 +392,14 @@ class MessagesAssembler:
         stop = stop_reason(self._stop, has_calls=bool(calls), has_text=bool(text.strip()))
         is_refused = stop in ("filter", "refusal")
         calls = () if is_refused else calls  # those before a refusal must not be executed
+        thoughts = [block.text for block in blocks if block.kind == "thinking"]
+        reasoning = join_text_parts([*thoughts, thinking])
         if not text.strip() and not calls:
-            raise self._empty_error(stop)
+            raise self._empty_error(stop, reasoning)
         return ModelResponse(
             text=text,
             calls=calls,
-            reasoning=join_text_parts(
-                [*(block.text for block in blocks if block.kind == "thinking"), thinking]
-            ),
+            reasoning=reasoning,
             usage=self._usage(),
             stop=stop,
             verbatim=None if is_refused else self._verbatim(blocks),
@@ -501,14 +501,14 @@ class MessagesAssembler:
         ]
         return {"dialect": DIALECT, "provider": self._provider, **self._verbatim_fields, "content": content}
 
-    def _empty_error(self, stop: StopReason) -> Exception:
+    def _empty_error(self, stop: StopReason, reasoning: str) -> Exception:
         if self._stop == "model_context_window_exceeded":
             return ContextWindowExceeded(
                 _text("The request leaves {provider} no room to answer.", provider=self._provider),
                 _text("The context window was full before the first word."),
                 _text("Compact the conversation, or correct the context window in Settings → Providers."),
             )
-        return empty_answer_error(self._provider, stop, self._stop, self._refusal_text)
+        return empty_answer_error(self._provider, stop, self._stop, self._refusal_text, reasoning=reasoning)
 
 
 class _Block:

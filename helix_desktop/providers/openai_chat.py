@@ -329,7 +329,8 @@ class ChatAssembler:
         if self._is_refused and stop != "filter":
             stop, raw_calls = "refusal", []  # those beside a refusal must not run
         if not text.strip() and not raw_calls:
-            raise empty_answer_error(self._provider, stop, self._finish)
+            reasoning = str(self._reasoning) + thinking
+            raise empty_answer_error(self._provider, stop, self._finish, reasoning=reasoning)
         message: dict[str, Any] = {
             "role": "assistant",
             "content": content or None,

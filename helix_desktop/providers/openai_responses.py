@@ -337,7 +337,8 @@ class ResponsesAssembler:
         calls = () if stop == "refusal" else named_calls(made, "call_id", self._new_id)
         text, thinking = split_thinking(str(self._text))
         if not text.strip() and not calls:
-            raise empty_answer_error(self._provider, stop, self._incomplete_reason)
+            reasoning = join_text_parts([str(self._reasoning), thinking])
+            raise empty_answer_error(self._provider, stop, self._incomplete_reason, reasoning=reasoning)
         return ModelResponse(
             text=text,
             calls=calls,

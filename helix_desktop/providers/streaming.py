@@ -33,10 +33,11 @@ from helix_desktop.domain.messages import (
 from helix_desktop.domain.model_spec import LEAST_WINDOW, LearnedWindow, with_smaller_window
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.providers.answers import (
-    MalformedCall,
+    UnusableAnswer,
     bounded_answer_error,
     is_written_call,
     malformed_call_error,
+    missing_call_error,
 )
 from helix_desktop.providers.dialect import (
     AnswerAssembler,
@@ -285,6 +286,7 @@ class StreamedModel:
         self._dialect = dialect
         self._retry_policy = retry_policy or RetryPolicy()
         self._stall_s = stall_s
+        self._announces_falsely = False  # answers of this server end for a call that never comes
         self._marks_ends: bool | None = None  # if this server marks the end of an answer; None: not known
 
     @property
@@ -354,7 +356,7 @@ class StreamedModel:
                 if wait_s is None:
                     raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
                 remedies = failure.error.remedies
-            except MalformedCall as error:
+            except UnusableAnswer as error:
                 if not can_ask_again:
                     raise
                 can_ask_again, wait_s, remedies = False, 0.0, error.remedies
@@ -517,15 +519,28 @@ class StreamedModel:
         return value
 
     def _checked(self, answer: ModelResponse, request: ModelRequest, can_ask_again: bool) -> ModelResponse:
-        """Note what an answer shows of the window. Raises MalformedCall if it should be asked for again."""
+        """Note what an answer shows of the window. Raises UnusableAnswer if it should be asked for again."""
         if answer.usage is not None and answer.usage.input <= self._limits.fit(self._info).window:
             self._limits.answered = max(self._limits.answered, answer.usage.input)
-        if answer.calls or answer.stop not in ("end", "malformed"):
+        if answer.calls or answer.stop not in ("end", "malformed", "no-call"):
             return answer
         if is_written_call(answer.text, frozenset(tool.name for tool in request.tools)):
             return msgspec.structs.replace(answer, stop="written-call")
         if answer.stop == "malformed" and can_ask_again:
             raise malformed_call_error(self._info.provider, answer.stop)
+        if answer.stop == "no-call":
+            return self._without_call(answer, request, can_ask_again)
+        return answer
+
+    def _without_call(
+        self, answer: ModelResponse, request: ModelRequest, can_ask_again: bool
+    ) -> ModelResponse:
+        """Return a text that ended for a call, or ask for it again, once for a server that always says so."""
+        if not request.tools:
+            return msgspec.structs.replace(answer, stop="end")
+        if can_ask_again and not self._announces_falsely:
+            raise missing_call_error(self._info.provider)
+        self._announces_falsely = True
         return answer
 
     def _finished_answer(self, assembler: AnswerAssembler, had_no_mark: bool) -> ModelResponse:

@@ -31,6 +31,7 @@ def cut_off_text(stop: StopReason, bound: AnswerBound = "") -> str:
         "paused": tr("Paused by the provider before the answer was complete"),
         "malformed": tr("Cut off: the server couldn't read the model's tool call"),
         "written-call": tr("The model wrote a tool call as text, so nothing ran"),
+        "no-call": tr("The answer ended for a tool call, but none came"),
         "no-end-mark": tr("May be incomplete: the server didn't mark the end of the answer"),
     }
     return texts.get(stop, "")
@@ -49,6 +50,7 @@ def cut_off_fix(stop: StopReason, bound: AnswerBound = "") -> str:
         "refusal": rephrase,
         "malformed": tr("Send the message again, or choose another model."),
         "written-call": tr("Turn tool calling on at the model's server, or choose another model."),
+        "no-call": tr("Send “continue”, or choose another model."),
         "no-end-mark": tr("Send “continue” if something is missing."),
     }
     return fixes.get(stop, "")

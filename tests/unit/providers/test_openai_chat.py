@@ -24,7 +24,7 @@ from helix_desktop.domain.messages import (
     ToolCall,
     Usage,
 )
-from helix_desktop.providers.answers import MalformedCall
+from helix_desktop.providers.answers import UnusableAnswer
 from helix_desktop.providers.openai_chat import DIALECT, ChatAssembler, RequestVariant, request_body
 from tests.support.image_bytes import image_and_bytes
 from tests.support.tables import for_each
@@ -280,7 +280,7 @@ def test_the_older_single_function_call() -> None:
         ("stop", "end"),
         ("STOP", "end"),
         ("eos", "end"),
-        ("tool_calls", "end"),
+        ("tool_calls", "no-call"),
         ("length", "length"),
         ("max_tokens", "length"),
         ("content_filter", "filter"),
@@ -362,7 +362,7 @@ def test_parts_instead_of_text() -> None:
 
 @pytest.mark.parametrize("finish", ["tool_calls", "MALFORMED_FUNCTION_CALL"])
 def test_a_call_that_did_not_arrive_is_named_with_the_server_s_reason(finish: str) -> None:
-    with pytest.raises(MalformedCall) as raised:
+    with pytest.raises(UnusableAnswer) as raised:
         assemble({"content": ""}, finish=finish)
     assert finish in raised.value.why
 
