@@ -1,4 +1,4 @@
-"""The forms of large outputs: stored at once, recorded as the agent is asked for, changed by the user."""
+"""Extracts of large outputs, which models write; and all of an output, sent where a part of it stands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from helix_desktop.agent.compaction.rewriter import WindowRewriter
-from helix_desktop.agent.intake import Intake, decode_text
+from helix_desktop.agent.intake import decode_text
 from helix_desktop.agent.model_roles import CallBill, RunSettingsSource, complete
 from helix_desktop.agent.ports import Model, Store, TokenCounter
-from helix_desktop.agent.session import IntakeProgress, Session
+from helix_desktop.agent.session import Session
 from helix_desktop.context.intake.output_forms import (
     MAX_CHUNKS,
     OutputSource,
@@ -26,16 +26,14 @@ from helix_desktop.context.intake.output_forms import (
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
 from helix_desktop.context.window.window import output_text
-from helix_desktop.domain.cost import unused_calls
-from helix_desktop.domain.errors import ContextWindowExceeded, HelixError, ModelError, OutputFormUnavailable
+from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, FormChosen
+from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.translatable_text import (
     OptionalText,
     TextContext,
     TranslatableText,
     join_sentences,
-    verbatim,
 )
 
 _text = TextContext("Agent")
@@ -69,7 +67,7 @@ class Extractor:
         source: OutputSource,
         instructions: str,
         bill: CallBill,
-        is_slow: Callable[[Model], bool] = lambda _: False,
+        is_slow: Callable[[Model], bool],
     ) -> Extract:
         """Return the compact form of an output, and add what the calls cost to the bill.
 
@@ -197,37 +195,23 @@ def _fallback_reason(first: Model, reason: OptionalText) -> TranslatableText:
 
 
 class OutputForms:
-    def __init__(
-        self, session: Session, store: Store, rewriter: WindowRewriter, extractor: Extractor
-    ) -> None:
-        self._session, self._store, self._rewriter, self._extractor = session, store, rewriter, extractor
-        self._intake = Intake(session.counter)
+    def __init__(self, session: Session, store: Store, rewriter: WindowRewriter) -> None:
+        self._session, self._store, self._rewriter = session, store, rewriter
 
-    async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
-        """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
+    async def send_all(self, seq: int) -> None:
+        """Show all of the output recorded as `seq`, or of another message of which something is cached.
 
-        In full also another message of which something is cached: what calls were given, images.
-        Canceling changes nothing. What an extract cost that is not used is recorded. Raises
-        OutputFormUnavailable if it cannot have that form, StoreError if its bytes cannot be read, ModelError
-        if no model wrote the extract.
+        That is what a call was given, or images. Raises OutputFormUnavailable if it can't be sent, StoreError
+        if its bytes cannot be read.
         """
-        if form == "full" and (cached := self._cached_message(seq)) is not None:
+        if (cached := self._cached_message(seq)) is not None:
             await self._session.record_decided(lambda: (cached,) if self._cached_message(seq) else ())
             return
         item, output = self._output_in_window(seq)
         text = await decode_text(await self._store.get(output.digest), output.digest)
-        bill, session, is_used = CallBill(self._session.counter), self._session, False
-        try:
-            event = await self._build_form(seq, output, text, form, instructions, bill)
-            is_used = True  # canceling no longer ends it
-            is_used = bool(await session.record_decided(lambda: self._events_to_record(item, output, event)))
-        except HelixError:
-            is_used = False
-            raise
-        finally:
-            spent = bill.spent
-            if spent.tokens and not is_used:
-                await session.record(unused_calls(spent))
+        tokens = await self._session.count_tokens(text)
+        event = FormChosen(seq, "full", text, tokens)
+        await self._session.record_decided(lambda: self._events_to_record(item, output, event))
 
     def _cached_message(self, seq: int) -> FormChosen | None:
         """Return what restores a message that is no output; None if nothing of it is cached."""
@@ -243,13 +227,13 @@ class OutputForms:
         item = self._session.transcript.messages.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
-                _text("This can't be sent in another form."),
-                _text("Only tool outputs can be sent in part."),
+                _text("This can't be sent as a whole."),
+                _text("It isn't part of this session, or all of it is sent."),
             )
         if item.event.images:
             raise OutputFormUnavailable(
-                _text("An image can't be shortened."),
-                _text("Only text can be sent in part."),
+                _text("An image can't be sent again by itself."),
+                fix=_text("Undo the caching that it was part of, in the timeline."),
             )
         if not any(entry in (item, PinnedCopy(item)) for entry in self._session.transcript.window.entries()):
             raise OutputFormUnavailable(
@@ -259,60 +243,10 @@ class OutputForms:
             )
         return item, item.event
 
-    async def _build_form(
-        self, seq: int, output: ToolAnswered, text: str, form: Form, instructions: str, bill: CallBill
-    ) -> FormChosen:
-        match form:
-            case "preview":
-                max_tokens = self._session.policy.preview_tokens
-                preview_text, tokens = await self._intake.preview(text, output, max_tokens)
-                return FormChosen(seq, form, preview_text, tokens)
-            case "full":
-                tokens = await self._session.count_tokens(text)
-                return FormChosen(seq, form, text, tokens)
-        if not instructions.strip():
-            raise OutputFormUnavailable(
-                _text("It isn't known which part to send."), fix=_text("Describe what it must contain.")
-            )
-        self._session.publish(IntakeProgress((output.call_id,)))
-        try:
-            return await self._build_extract(seq, output, text, instructions.strip(), bill)
-        finally:
-            self._session.publish(IntakeProgress())
-
-    async def _build_extract(
-        self, seq: int, output: ToolAnswered, text: str, instructions: str, bill: CallBill
-    ) -> FormChosen:
-        started_at_ms = self._session.clock()
-        tokens = await self._session.count_tokens(text)
-        source = OutputSource.from_answer(output, text, tokens)
-        extract = await self._extractor.extract(source, instructions, bill)
-        if extract.rejection:
-            raise OutputFormUnavailable(
-                _text("The part wasn't used."),
-                verbatim(extract.rejection),
-                _text("Ask for less, or send the first and last lines."),
-            )
-        return FormChosen(
-            seq,
-            "compact",
-            extract.text,
-            extract.tokens,
-            asked=instructions,
-            intake_tokens=bill.spent.tokens,
-            intake_cached=bill.spent.cached,
-            intake_ms=self._session.elapsed_ms(started_at_ms),
-            intake_model=extract.model,
-            intake_note=extract.fallback_reason,
-            intake_cost=bill.spent.cost,
-            intake_estimated=bill.spent.estimated,
-            intake_unpriced=bill.spent.unpriced,
-        )
-
     def _events_to_record(
         self, item: LogItem, output: ToolAnswered, event: FormChosen
     ) -> tuple[FormChosen, ...]:
-        """Return the event to record; empty if the output already has that form.
+        """Return the event to record; empty if all of the output is sent already.
 
         Room for it the next request makes. Raises OutputFormUnavailable if the output has left the window, or
         no request has room for it.

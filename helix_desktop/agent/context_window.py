@@ -28,7 +28,7 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.errors import OutputFormUnavailable
 from helix_desktop.domain.events.conversation import ToolAnswered
-from helix_desktop.domain.events.rewrite import Excluded, Form, Pinned, Redone, SweepReason, Undone, Unpinned
+from helix_desktop.domain.events.rewrite import Excluded, Pinned, Redone, SweepReason, Undone, Unpinned
 from helix_desktop.domain.translatable_text import TextContext
 
 _text = TextContext("Agent")
@@ -130,15 +130,13 @@ class ContextWindow:
         transcript = self._session.transcript
         await self._session.record_decided(lambda: [*map(Redone, seqs_to_redo(transcript, seqs))])
 
-    async def choose_form(self, seq: int, form: Form, instructions: str = "") -> None:
-        """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
+    async def send_all(self, seq: int) -> None:
+        """Show all of the output recorded as `seq`, or of another message of which something is cached.
 
-        Undone like any rewrite. Raises OutputFormUnavailable if it cannot have that form, StoreError if its
-        bytes cannot be read, ModelError if no model wrote the extract, ModelNotChosen.
+        Undone like any rewrite. Raises OutputFormUnavailable if it can't be sent, StoreError if its bytes
+        cannot be read.
         """
-        if form == "compact":
-            self._session.model_choice.require()
-        await self._forms.choose(seq, form, instructions)
+        await self._forms.send_all(seq)
 
     async def exclude(self, seq: int, part: int = 0) -> None:
         """Leave out of the requests that follow what `seq` put into the window; undone like any rewrite.

@@ -111,7 +111,7 @@ class Conversation:
         self.handovers, self.observations = compaction.handovers, compaction.observations
         self.checkpoints, self.summary_wait = compaction.checkpoints, compaction.summary_wait
         self.wait_for_background_work = compaction.wait_for_background_work
-        forms = OutputForms(session, services.store, compaction.rewriter, extractor)
+        forms = OutputForms(session, services.store, compaction.rewriter)
         self.window = ContextWindow(session, compaction.rewriter, forms)
         self._instructions = SessionInstructions(session, services.instructions)
         self._engine = TurnEngine(

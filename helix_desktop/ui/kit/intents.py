@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from helix_desktop.domain.choices import Remedy
-    from helix_desktop.domain.events.rewrite import Form
     from helix_desktop.domain.events.summary import HandoverMade
     from helix_desktop.ui.design.async_actions import AsyncActions
     from helix_desktop.ui.design.style.stylesheet import ThemeMode
@@ -330,11 +329,8 @@ class Recall(Intent, frozen=True):
 class Pin(Intent, frozen=True):  # an output in the window, by its event, or unpin it
     seq: int
     is_pinned: bool = True
-# of an output that the agent sees; `instructions` are those of its last extract
-class ChooseForm(Intent, frozen=True):
+class SendAll(Intent, frozen=True):  # of an output of which the agent sees a part, or a line
     seq: int
-    form: Form
-    instructions: str = ""
 class ApplyRemedy(Intent, frozen=True):  # what helps against an error: who can do it does it
     remedy: Remedy
 class CopyText(Intent, frozen=True):

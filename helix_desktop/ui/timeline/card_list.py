@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.system.clock import ClockMs
 from helix_desktop.ui.design.buttons import popup_below
 from helix_desktop.ui.design.style.fonts import scaled
@@ -17,7 +16,6 @@ from helix_desktop.ui.design.style.theme import Theme, current_theme
 from helix_desktop.ui.kit.boxes import Box, Button, Frame, HitArea, PaintState
 from helix_desktop.ui.kit.commands import EntryMenu
 from helix_desktop.ui.kit.intents import (
-    ChooseForm,
     ContinueSession,
     ExportHandover,
     ShowEvent,
@@ -30,7 +28,6 @@ from helix_desktop.ui.rows.viewport import ListViewport
 from helix_desktop.ui.timeline.cards import (
     CardLook,
     FailureCard,
-    FormCard,
     Node,
     OpenCardMenu,
     Rewrite,
@@ -449,25 +446,19 @@ class HostedRow(QWidget):
 
 
 def card_menu(row: Row, parent: QWidget) -> QMenu:
-    """Return the menu of a handover, or of the form of a large output."""
+    """Return the menu of a handover."""
     menu = EntryMenu(parent)
-    match row:
-        case HandoverCard(seq=seq):
-            is_own, is_placed = not row.event.origin, not row.is_checkpoint
-            can_run_again, again = is_own and row.is_live and is_placed, ShowHandover(seq, is_compaction=True)
-            menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
-            menu.add("compare", tr("Compare…"), ShowHandover(seq, "changes"))
-            menu.add("edit", tr("Edit…"), ShowHandover(seq), is_enabled=is_own)
-            menu.add("run-again", tr("Run again…"), again, is_enabled=can_run_again)
-            menu.add("continue", tr("Start new session"), ContinueSession(seq))
-            menu.add("export", tr("Export…"), ExportHandover(seq))
-        case FormCard():
-            words: dict[Form, str] = {
-                "full": tr("Send all of it"),
-                "preview": tr("Send first and last lines"),
-                "compact": tr("Send another part…"),
-            }
-            for form in get_args(Form):
-                if form != row.form or row.is_changed or form == "compact":
-                    menu.add(f"form:{form}", words[form], ChooseForm(row.seq, form, row.event.asked))
+    if not isinstance(row, HandoverCard):
+        return menu
+    seq = row.seq
+    is_own = not row.event.origin
+    is_placed = not row.is_checkpoint
+    can_run_again = is_own and row.is_live and is_placed
+    run_again = ShowHandover(seq, is_compaction=True)
+    menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
+    menu.add("compare", tr("Compare…"), ShowHandover(seq, "changes"))
+    menu.add("edit", tr("Edit…"), ShowHandover(seq), is_enabled=is_own)
+    menu.add("run-again", tr("Run again…"), run_again, is_enabled=can_run_again)
+    menu.add("continue", tr("Start new session"), ContinueSession(seq))
+    menu.add("export", tr("Export…"), ExportHandover(seq))
     return menu

@@ -45,6 +45,7 @@ from helix_desktop.ui.kit.intents import (
     Pin,
     Redo,
     RetryFailed,
+    SendAll,
     ShowEvent,
     Undo,
 )
@@ -538,7 +539,7 @@ class FormCard(TimelineCard, frozen=True):
         safe = (
             tr("The full output is stored: let the agent recall it.")
             if self.inside
-            else tr("The full output is stored: send more of it, or let the agent recall it.")
+            else tr("The full output is stored: send all of it, or let the agent recall it.")
         )
         lines = [
             self.chooser_text,
@@ -557,9 +558,10 @@ class FormCard(TimelineCard, frozen=True):
         end: list[Box] = [Pill(tr("Changed by you"))] if self.is_changed else []
         end += [time_text(self.at_ms, look), *_show_links(self.seq, self.title, look)]
         is_open = look.is_open("details")
-        if is_open and not (self.inside or look.is_later):
-            label = tr("Send another part of {output}", output=self.output)
-            end.append(link("change-form", OpenCardMenu(), tr("Send another part…"), label=label))
+        is_part = self.form != "full" and not self.is_changed
+        if is_open and is_part and not (self.inside or look.is_later):
+            label = tr("Send all of {output}", output=self.output)
+            end.append(link("send-all", SendAll(self.seq), tr("Send all of it"), label=label))
         words = Words(self.line, 13, "faint" if self.is_changed else "text", 500)
         content: list[Box] = [icon_line(icon, words, end, [unfold_button("details", is_open=is_open)])]
         if is_open:

@@ -22,16 +22,15 @@ from helix_desktop.context.window.window import PromptFrame, Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.ui.chat.actions import CacheNow, RowKey
 from helix_desktop.ui.chat.presenter import ChatPresenter
 from helix_desktop.ui.chat.rows.row_types import DividerRow
-from helix_desktop.ui.design.dialogs import confirm, get_text
+from helix_desktop.ui.design.dialogs import confirm
 from helix_desktop.ui.design.viewer.paged_content import PagedContent
 from helix_desktop.ui.kit import intents
-from helix_desktop.ui.kit.intents import ChooseForm, handles
+from helix_desktop.ui.kit.intents import SendAll, handles
 from helix_desktop.ui.kit.notices import Answer, Notice
 from helix_desktop.ui.outputs.entry_actions import SendInFull
 from helix_desktop.ui.panel import from_window
@@ -352,7 +351,7 @@ class PanelPresenter(WindowPart):
             case "include":
                 return window.undo(row.excluded)
             case "send_full":
-                return self.choose_form(row.seq, "full", "")
+                return self.send_all(row.seq)
             case "undo":
                 return self._bring_back(conversation, row)
             case "unpin":
@@ -363,31 +362,25 @@ class PanelPresenter(WindowPart):
         """Undo what compacted the messages that a row stands for."""
         self._session.perform(intents.Undo(_undo_seqs(conversation, row)))
 
-    @handles(ChooseForm)
-    async def choose_form(self, seq: int, form: Form, instructions: str) -> None:
-        """Send an output in another form; an extract takes the user's instructions.
+    @handles(SendAll)
+    async def send_all(self, seq: int) -> None:
+        """Send all of an output again.
 
         What one sweep alone cached is sent in full by its undo: then its line no longer holds.
         """
         conversation = self._session.conversation
-        if form == "full" and (sweep := sweep_of_one(conversation.session.transcript, seq)):
+        transcript = conversation.session.transcript
+        if sweep := sweep_of_one(transcript, seq):
             self._session.perform(intents.Undo((sweep,)))
             return
-        part: str | None = ""
-        if form == "compact":
-            title = tr("Which part does the agent need?")
-            why = tr("A model reads the full output and picks what you describe. The original stays stored.")
-            part = await get_text(self._window, title, instructions, tr("Send part"), why)
-        if part is None:
-            return
         row = next((row for row in _rows(conversation) if row.seq == seq), None)
-        await conversation.window.choose_form(seq, form, part)
-        if form == "full" and row is not None:
-            transcript = conversation.session.transcript
-            what = tr("All of “{name}” is in the context.", name=_short_name(row))
-            if output := restored_output(transcript.window.last_rewrite_seq, transcript):
-                what = restoring_text(output, is_cached=False)
-            self._offer_undo(conversation, what, restoring_notice(self._session, conversation))
+        await conversation.window.send_all(seq)
+        if row is None:
+            return
+        what = tr("All of “{name}” is in the context.", name=_short_name(row))
+        if output := restored_output(transcript.window.last_rewrite_seq, transcript):
+            what = restoring_text(output, is_cached=False)
+        self._offer_undo(conversation, what, restoring_notice(self._session, conversation))
 
     @handles(CacheNow)
     async def _cache_output(self, seq: int) -> None:

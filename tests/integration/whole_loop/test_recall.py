@@ -190,7 +190,7 @@ async def test_what_the_user_recalled_stays_in_the_requests(tmp_path: Path) -> N
             (rig.root / f"{number}.txt").write_text("\n".join(lines))
             await rig.conversation.run(f"Read {number}.txt")
         recalled = rig.events(SweepMade)[-1].swept[0]
-        await rig.conversation.window.choose_form(recalled, "full")
+        await rig.conversation.window.send_all(recalled)
         for question in ("What did it say?", "And now?", "And then?"):
             clock.advance_s(7_200)
             await rig.conversation.run(question)

@@ -41,7 +41,7 @@ from helix_desktop.domain.file_history.line_match import Span
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.rows.rows_from_events import rows_from_log
-from helix_desktop.ui.kit.intents import ChooseForm, Pin, Redo, RetryFailed, ShowEvent, Undo
+from helix_desktop.ui.kit.intents import Pin, Redo, RetryFailed, SendAll, ShowEvent, Undo
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_list import NODE_COLORS, CardItem, card_menu
 from helix_desktop.ui.timeline.cards import (
@@ -159,16 +159,15 @@ def test_large_outputs_and_failures_can_be_acted_on(qtbot: QtBot) -> None:
     ]
     assert {NODE_COLORS[form.node(0)] for form in forms} == {STATE_WORDS["in_part"].color}
     pane.filter_bar.choose("cached")
-    actions = card_menu(card(pane, 459).row, pane).actions()
-    assert [action.text() for action in actions] == ["Send all of it", "Send another part…"]
-    assert intents_of(pane, actions[0].trigger) == [ChooseForm(459, "full", "")]
+    press(pane, 459, "unfold")
+    assert intents_of(pane, lambda: press(pane, 459, "send-all")) == [SendAll(459)]
     assert find_card(pane, 453) is None
     pane.filter_bar.choose(None)
     assert intents_of(pane, lambda: press(pane, 453, "timeline-try-again-453")) == [RetryFailed("turn")]
 
 
-def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot: QtBot) -> None:
-    """Its card says what it is part of; after an undo, or pinned beside the handover, it can be changed."""
+def test_an_output_inside_a_handover_is_not_offered_to_be_sent(qtbot: QtBot) -> None:
+    """Its card says what it is part of; after an undo, or pinned beside the handover, it can be sent."""
     pane = Timeline(lambda: NOW_MS)
     qtbot.addWidget(pane)
     pane.show()
@@ -189,8 +188,8 @@ def test_the_form_of_an_output_inside_a_handover_is_not_offered_for_change(qtbot
         pane.set_state(TimelineState(cards))
         if not later:
             press(pane, 3, "unfold")
-        assert has(pane, 3, "change-form") == (not inside)
-        assert ("send more of it" in card(pane, 3).accessible_name) == (not inside)
+        assert has(pane, 3, "send-all") == (not inside)
+        assert ("send all of it" in card(pane, 3).accessible_name) == (not inside)
         assert not pills(pane, 3), "it has no undo of its own"
 
 

@@ -23,7 +23,6 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.ui.chat.actions import ReadContent
 from helix_desktop.ui.chat.items.tool_card import form_choice_text
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
-from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, Undo, UndoLast, perform
 from helix_desktop.ui.outputs.rows import CacheFilter
@@ -47,7 +46,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.part_files import part_files, read_part, reads_all
 from tests.support.timeline_pane import find_card
-from tests.support.window.buttons import find_button, press
+from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import action_names, click_area, press_action, row_widget
 from tests.support.window.handover_window import with_summaries
 from tests.support.window.usage_checks import panel_rows
@@ -158,7 +157,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         await rig.conversation.window.undo(*session.transcript.rewrites.sweeps)
         await session.record(SweepMade(both, 100, SweepReason.BATCH))
         await until(lambda: card(rig, target).badge == "cached", "two cached together")
-        press_action(rig.chat.view, card(rig, target), "form:full")
+        press_action(rig.chat.view, card(rig, target), "send_all")
         await until(lambda: f"Restored: Read {target}" in rig.banner_text(), "which one")
         find_button(rig.window.notices, "undo").click()
         await until(lambda: f"Cached again: Read {target}" in rig.banner_text(), "what became of it")
@@ -167,7 +166,7 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         find_button(rig.window.notices, "undo").click()
         await until(lambda: f"Cached again: Read {target}" in rig.banner_text(), "what became of it")
         await rig.use_server(server, window=rig.conversation.window.measure()[1].used + 2_100)
-        press_action(rig.chat.view, card(rig, target), "form:full")
+        press_action(rig.chat.view, card(rig, target), "send_all")
         await until(lambda: f"Restored: Read {target}" in rig.banner_text(), "which one")
         assert "The context no longer fits: " in rig.banner_text(), "as after the undo of a whole step"
         assert rig.window.notices.names() == ("hold",), "one notice says both"
@@ -505,7 +504,7 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         read = await until(lambda: read_card(rig).original, "all lines of the original")
         assert read.head_and_tail.head == LONG_FILE["long.txt"].removesuffix("\n")
         await _check_one_number(rig)
-        press_action(rig.chat.view, read_card(rig), "form:full")
+        press_action(rig.chat.view, read_card(rig), "send_all")
         await until(lambda: read_card(rig).form == "full", "all of it")
         await _check_one_number(rig)
         await _check_another_model(rig, server)
@@ -515,7 +514,7 @@ async def _check_choices_of_the_user(rig: WindowRig) -> None:
         rig.window.commands.undo_compaction.trigger()
         await until(lambda: read_card(rig).form == "preview", "the preview again")
         assert rig.conversation.window.measure()[0] == before
-        await _check_an_extract(rig, reader)
+        assert [event.form for event in rig.events(FormChosen)] == ["full"]
 
 
 async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
@@ -550,19 +549,6 @@ async def _check_one_number(rig: WindowRig) -> None:
         assert newest.before == original.tokens
     else:
         assert newest.text.endswith(f"{format_tokens(row.tokens)} tokens")
-
-
-async def _check_an_extract(rig: WindowRig, reader: Reader) -> None:
-    """The user asks for one in their own words."""
-    press_action(rig.chat.view, read_card(rig), "form:compact")
-    dialog = await rig.dialog(TextInputDialog)
-    dialog.field.setText("every tenth line")
-    press(dialog, "accept")
-    await until(lambda: read_card(rig).form == "compact", "the extract")
-    assert "every tenth line" in reader.prompts[0]
-    assert read_card(rig).shown.asked == "every tenth line"
-    assert "The gist of it." in read_card(rig).shown.text
-    assert [event.form for event in rig.events(FormChosen)] == ["full", "compact"]
 
 
 def _scrubber(rig: WindowRig) -> Scrubber:

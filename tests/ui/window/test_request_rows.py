@@ -275,7 +275,7 @@ async def _check_a_marker(rig: WindowRig) -> None:
     press_action(rig.chat.view, rig.rows(ToolRow)[-1], "cache_now")
     await answer(rig, "cache")
     await until(lambda: row(rig, "output").state == "cached", "the marker again")
-    press_action(rig.chat.view, rig.rows(ToolRow)[-1], "form:full")
+    press_action(rig.chat.view, rig.rows(ToolRow)[-1], "send_all")
     await until(lambda: row(rig, "output").state == "full", "the output in full")
     assert not rig.events(FormChosen), "the caching is undone: no line claims it any more"
     press(rig.window.notices, "redo")
@@ -424,7 +424,7 @@ class _RandomRun:
 
     async def _form(self) -> None:
         with suppress(OutputFormUnavailable):
-            await self.rig.conversation.window.choose_form(self._output(), "preview")
+            await self.rig.conversation.window.send_all(self._output())
 
     async def _policy(self) -> None:
         fields = {"user_text_tokens": self._random.choice((0, 20, 20_000)), "handover_at": 0.9}

@@ -19,6 +19,7 @@ from helix_desktop.domain.events.conversation import (
     TurnRetried,
     UserSpoke,
 )
+from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.session import EffortChosen, ModelChosen, SessionBranched
 from helix_desktop.domain.messages import ModelRequest, TextDelta
 from tests.support.agent_rig import AgentRig, begin_with
@@ -220,7 +221,7 @@ async def test_what_is_no_point_is_refused(seq: int) -> None:
 async def test_a_rewrite_of_the_parent_is_undone_in_the_branch_alone() -> None:
     rig = await two_turns()
     parent = rig.conversation
-    await parent.window.choose_form(rig.seqs(ToolAnswered)[0], "preview")
+    await parent.session.record(FormChosen(rig.seqs(ToolAnswered)[0], "preview", "word", 1))
     swept = parent.session.transcript.window.last_rewrite_seq
     assert swept
     branch = await rig.workspace.branches.open(parent.session.id)

@@ -72,7 +72,7 @@ from helix_desktop.ui.kit.boxes import (
     face,
     push_button,
 )
-from helix_desktop.ui.kit.intents import ChooseForm, OpenCacheEntry, OpenSession, Recall
+from helix_desktop.ui.kit.intents import OpenCacheEntry, OpenSession, Recall, SendAll
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import slow_model_text
@@ -160,11 +160,11 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     if intro:
         parts.append(paragraph(escape_invisible(intro), tools, theme.muted, SMALL))
     if row.can_change_form and (row.form_failure or is_cached_whole(row)):
-        action, label, icon = ChooseForm(row.answer_seq, "compact"), tr("Send another part…"), "minimize-2"
+        label, icon = tr("Send all of it"), "maximize-2"
         if not row.form_failure:
-            action, icon = ChooseForm(row.answer_seq, "full"), "undo-2"
             label = dotted((translate(STATE_WORDS["cached"].verb), format_token_count(row.tokens)))
-        button = push_button(f"form:{action.form}", action, label, icon, high=28)
+            icon = "undo-2"
+        button = push_button("send_all", SendAll(row.answer_seq), label, icon, high=28)
         parts.append(Frame(Flow([button]), (0, 1, 0, 3)))
     elif row.digest and _BADGE_WORDS.get(row.badge) is STATE_WORDS["folded"]:
         label = tr("Recall into your message")

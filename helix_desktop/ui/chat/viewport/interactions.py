@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.ui.chat.actions import (
@@ -45,7 +44,6 @@ from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.kit.boxes import HitArea
 from helix_desktop.ui.kit.intents import (
     BranchSession,
-    ChooseForm,
     ExportUpTo,
     Intent,
     OpenCacheEntry,
@@ -53,6 +51,7 @@ from helix_desktop.ui.kit.intents import (
     Pin,
     Recall,
     RewindTo,
+    SendAll,
     perform,
 )
 from helix_desktop.ui.rows.list_view import ListMouse
@@ -249,7 +248,6 @@ _NOT_IN_WINDOW = frozenset(
     {"cached", "repeated", "excluded", "folded", "truncated", "observed", "handed_over"}
 )
 _CACHABLE = frozenset({"in_window", "recalled"})
-_MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
 
 _RULE_CHARS = 90  # of one line; the tooltip has all of a longer rule
 _ANSWERS: dict[ApprovalAnswer, TranslatableText] = {
@@ -288,7 +286,7 @@ class MenuEntry(NamedTuple):
 
 
 def menu_groups(row: ToolRow) -> list[list[MenuEntry]]:
-    groups = [_pin_entries(row), _form_entries(row), _content_entries(row)]
+    groups = [_pin_entries(row), _send_all_entries(row), _content_entries(row)]
     if row.subagent_session:
         open_subagent = OpenSession(row.subagent_session)
         groups.append([MenuEntry("subagent", open_subagent, tr("Open subagent session"), "bot")])
@@ -309,23 +307,17 @@ def _pin_entries(row: ToolRow) -> list[MenuEntry]:
     return [pin, MenuEntry("cache_now", CacheNow(row.answer_seq), tr("Cache now…"), "zap")]
 
 
-def _form_entries(row: ToolRow) -> list[MenuEntry]:
-    """Return the other forms in which the agent could see the output from the next request on."""
+def _send_all_entries(row: ToolRow) -> list[MenuEntry]:
+    """Return what sends all of an output of which the next request has a part or a line."""
     if not row.can_change_form:
         return []
-    forms: list[tuple[Form, str, str]] = []
     if is_cached_whole(row):
-        forms.append(("full", translate(STATE_WORDS["cached"].verb), "undo-2"))
+        label, glyph = translate(STATE_WORDS["cached"].verb), "undo-2"
     elif row.form != "full":
-        forms.append(("full", tr("Send all of it"), "maximize-2"))
-    if row.answer.size >= _MIN_FORM_BYTES:
-        if row.form != "preview":
-            forms.append(("preview", tr("Send first and last lines"), "list-filter"))
-        forms.append(("compact", tr("Send another part…"), "minimize-2"))
-    return [
-        MenuEntry(f"form:{form}", ChooseForm(row.answer_seq, form, row.shown.asked), label, glyph)
-        for form, label, glyph in forms
-    ]
+        label, glyph = tr("Send all of it"), "maximize-2"
+    else:
+        return []
+    return [MenuEntry("send_all", SendAll(row.answer_seq), label, glyph)]
 
 
 def _content_entries(row: ToolRow) -> list[MenuEntry]:

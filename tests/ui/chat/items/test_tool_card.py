@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.kit.boxes import Text
-from helix_desktop.ui.kit.intents import ChooseForm, Intent, OpenCacheEntry, Pin, Recall
+from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall, SendAll
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import intents_of, take_intents
 from tests.support.tables import for_each
@@ -234,11 +234,11 @@ def test_an_output_that_left_comes_back_from_its_opened_card(view: ChatView) -> 
     cached = with_answer(replace(CARD, badge="cached"), tokens=6_200 - FRAMING_TOKENS)
     view.chat_viewport.model.reset([cached])
     press(view, "open:card")
-    area = laid_out_card(view).hit_area("form:full")
+    area = laid_out_card(view).hit_area("send_all")
     assert area is not None
-    assert (area.label, area.action) == ("Undo caching · 6.2k tokens", ChooseForm(7, "full"))
+    assert (area.label, area.action) == ("Undo caching · 6.2k tokens", SendAll(7))
     view.chat_viewport.model.replace(row_key("t"), replace(cached, badge="in_window"))
-    assert laid_out_card(view).hit_area("form:full") is None
+    assert laid_out_card(view).hit_area("send_all") is None
     assert laid_out_card(view).hit_area("recall") is None
     view.chat_viewport.model.replace(row_key("t"), replace(cached, badge="handed_over"))
     area = laid_out_card(view).hit_area("recall")
@@ -265,11 +265,11 @@ def test_the_button_counts_all_lines_and_the_bar_says_which_it_counts(view: Chat
     ("row", "names"),
     [
         (with_answer(CARD, size=900), "pin cache_now | recall cache"),
-        (CARD, "pin cache_now | form:preview form:compact | recall cache"),
-        (replace(PREVIEW, badge="pinned"), "unpin | form:full form:compact | recall cache"),
+        (CARD, "pin cache_now | recall cache"),
+        (replace(PREVIEW, badge="pinned"), "unpin | send_all | recall cache"),
         (
             replace(CARD, badge="cached"),
-            "pin | form:full form:preview form:compact | recall cache | timeline",
+            "pin | send_all | recall cache | timeline",
         ),
         (replace(CARD, badge="folded"), "pin | recall cache | timeline"),
         (

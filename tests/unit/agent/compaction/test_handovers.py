@@ -155,7 +155,7 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     with pytest.raises(CompactionRefused, match="is being compacted"):
         await rig.conversation.handovers.writer.draft()
     await rig.conversation.rename("Another title")
-    await rig.conversation.window.choose_form(large_reply, "preview")
+    await rig.conversation.session.record(FormChosen(large_reply, "preview", "large", 1))
     await rig.conversation.window.pin(large_reply)
     (form,) = rig.seqs(FormChosen)
     await rig.conversation.window.undo(form)

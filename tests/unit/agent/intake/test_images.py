@@ -48,8 +48,8 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     assert [image.digest for image in sent.messages[-1].images] == [answer.digest]
     assert sent.image_data == {answer.digest: SHOT}
     seq = next(recorded.seq for recorded in rig.conversation.session.log if recorded.event is answer)
-    with pytest.raises(OutputFormUnavailable, match="can't be shortened"):
-        await rig.conversation.window.choose_form(seq, "preview")
+    with pytest.raises(OutputFormUnavailable, match="can't be sent again by itself"):
+        await rig.conversation.window.send_all(seq)
 
 
 async def test_a_model_without_image_support_gets_a_description() -> None:

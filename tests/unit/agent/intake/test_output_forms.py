@@ -10,7 +10,7 @@ import pytest
 
 from helix_desktop.agent.chosen_forms import Extractor
 from helix_desktop.agent.model_roles import CallBill, ModelRoles
-from helix_desktop.agent.session import IntakeProgress
+from helix_desktop.agent.ports import Model
 from helix_desktop.context.intake.output_forms import OutputSource
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy
 from helix_desktop.context.window.window import PromptFrame
@@ -22,11 +22,10 @@ from helix_desktop.domain.errors import (
     OutputFormUnavailable,
 )
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
-from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade, SweepReason
-from helix_desktop.domain.events.summary import HandoverDiscarded, HandoverMade
-from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
+from helix_desktop.domain.events.rewrite import FormChosen, SweepMade, SweepReason
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from helix_desktop.domain.translatable_text import verbatim
-from helix_desktop.system.task_scope import TaskScope
 from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large_output
 from tests.support.scripted_model import (
     SUMMARY,
@@ -75,13 +74,13 @@ def tokens_of(rig: IntakeRig, name: str = "big") -> int:
     return next(row.tokens for row in rig.conversation.window.items() if row.seq == seq_of(rig, name))
 
 
-async def test_a_preview_becomes_the_full_output_and_back() -> None:
+async def test_a_preview_becomes_the_full_output() -> None:
     """From the stored bytes; undone and redone like any rewrite."""
     rig = await a_session()
     preview = shown_text(rig)
     seq = seq_of(rig, "big")
     assert preview != large_output("big")
-    await rig.conversation.window.choose_form(seq, "full")
+    await rig.conversation.window.send_all(seq)
     assert shown_text(rig) == large_output("big")
     assert tokens_of(rig) == 1_200 + 4
     choice_seq = rig.conversation.session.transcript.last_seq
@@ -89,27 +88,8 @@ async def test_a_preview_becomes_the_full_output_and_back() -> None:
     assert shown_text(rig) == preview
     await rig.conversation.window.redo(choice_seq)
     assert shown_text(rig) == large_output("big")
-    await rig.conversation.window.choose_form(seq, "preview")
-    assert shown_text(rig) == preview
-    assert [event.form for event in rig.events(FormChosen)] == ["full", "preview"]
     await rig.conversation.run("Go on.")
-    assert tool_result_texts(rig.model.requests[-1])[0] == preview
-
-
-async def test_the_user_requests_an_extract() -> None:
-    """The fast model writes it to their instructions; its cost is recorded."""
-    rig = await a_session()
-    rig.script_extracts(lambda _: [ModelResponse("big row 7 here", usage=Usage(1_300, 6, 100))])
-    await rig.conversation.window.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
-    (choice,) = rig.events(FormChosen)
-    assert (choice.form, choice.asked, choice.intake_model) == ("compact", "the seventh row", "test/fast")
-    assert (choice.intake_tokens, choice.intake_cached) == (1_306, 100)
-    assert shown_text(rig) == choice.text
-    lines = choice.text.splitlines()
-    assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
-    assert lines[1] == "big row 7 here"
-    assert lines[2].startswith(bare_marker(rig.tool_answers[0].digest, POLICY.handle_digits))
-    assert rig.updates_of(IntakeProgress)[-2:] == [IntakeProgress(("c0",)), IntakeProgress()]
+    assert tool_result_texts(rig.model.requests[-1])[0] == large_output("big")
 
 
 async def test_a_swept_output_takes_its_new_form_and_is_not_swept_again() -> None:
@@ -121,7 +101,7 @@ async def test_a_swept_output_takes_its_new_form_and_is_not_swept_again() -> Non
     assert rig.events(SweepMade)
     seq, marker = seq_of(rig, "big"), shown_text(rig)
     assert marker.startswith(bare_marker(rig.tool_answers[0].digest, policy.handle_digits))
-    await rig.conversation.window.choose_form(seq, "full")
+    await rig.conversation.window.send_all(seq)
     assert shown_text(rig) == large_output("big")
     later = [tool_call_reply(("say", {"text": "on"}), id_prefix=f"m{number}") for number in range(STEPS)]
     rig.model.script = replies_in_order(*later)
@@ -132,21 +112,26 @@ async def test_a_swept_output_takes_its_new_form_and_is_not_swept_again() -> Non
     assert shown_text(rig) == marker
 
 
-async def test_choosing_the_current_form_records_nothing() -> None:
+async def test_sending_what_is_sent_whole_records_nothing() -> None:
     """No event, and so no prefix that has to be sent again."""
     rig = await a_session()
+    await rig.conversation.window.send_all(seq_of(rig, "big"))
     length = len(rig.conversation.session.log)
-    await rig.conversation.window.choose_form(seq_of(rig, "big"), "preview")
-    await rig.conversation.window.choose_form(seq_of(rig, "say"), "full")
+    await rig.conversation.window.send_all(seq_of(rig, "big"))
+    await rig.conversation.window.send_all(seq_of(rig, "say"))
     assert len(rig.conversation.session.log) == length
 
 
-async def refused(rig: IntakeRig, seq: int, form: Form, instructions: str = "") -> OutputFormUnavailable:
-    """Return the refusal of a form; nothing is recorded but what it cost."""
-    length = len(rig.conversation.session.log) - len(rig.events(HandoverDiscarded))
+def never_slow(model: Model) -> bool:
+    return False
+
+
+async def refused(rig: IntakeRig, seq: int) -> OutputFormUnavailable:
+    """Return the refusal to send all of an output; nothing is recorded."""
+    length = len(rig.conversation.session.log)
     with pytest.raises(OutputFormUnavailable) as caught:
-        await rig.conversation.window.choose_form(seq, form, instructions)
-    assert len(rig.conversation.session.log) - len(rig.events(HandoverDiscarded)) == length
+        await rig.conversation.window.send_all(seq)
+    assert len(rig.conversation.session.log) == length
     await rig.assert_consistent()
     return caught.value
 
@@ -154,7 +139,7 @@ async def refused(rig: IntakeRig, seq: int, form: Form, instructions: str = "") 
 async def test_a_form_that_no_request_has_room_for_is_refused_with_numbers() -> None:
     """How much it takes, how much there is, what to do instead."""
     rig = await a_session(info=ModelInfo("test", "main", window=1_300, reserve=200))
-    error = await refused(rig, seq_of(rig, "big"), "full")
+    error = await refused(rig, seq_of(rig, "big"))
     assert "doesn't fit in the context window" in error.what
     assert "1,2" in error.why
     assert error.fix
@@ -171,7 +156,7 @@ async def test_room_for_an_output_that_the_user_restored_is_made_of_older_parts(
     seq = seq_of(rig, "first")
     await window.cache_now(seq)
     rig.model.info = msgspec.structs.replace(rig.model.info, window=window.measure()[1].used + 1_000)
-    await window.choose_form(seq, "full")
+    await window.send_all(seq)
     assert not window.measure()[1].fits
     rig.model.script = replies_in_order(text_reply("done"))
     await rig.conversation.run("Go on.")
@@ -190,7 +175,7 @@ async def test_what_a_call_was_given_is_restored_alone_and_cached_again() -> Non
     before = window.measure()[0]
     await rig.conversation.session.record(SweepMade((seq, call), 1_000, SweepReason.BATCH))
     cached = window.measure()[0]
-    await window.choose_form(call, "full")
+    await window.send_all(call)
     restored = window.measure()[0]
     assert cached.estimate < restored.estimate < before.estimate, "the output stays cached"
     assert restored.request.messages[-3:] == before.request.messages[-3:]
@@ -203,7 +188,7 @@ async def test_only_stored_outputs_have_forms() -> None:
     """Not the user's text, not the agent's, nothing that does not exist."""
     rig = await a_session()
     for seq in (0, 1, 2, 3, 999):
-        assert "in another form" in (await refused(rig, seq, "full")).what
+        assert "as a whole" in (await refused(rig, seq)).what
 
 
 async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
@@ -216,10 +201,10 @@ async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
     await rig.conversation.wait_for_background_work()
     assert rig.events(HandoverMade)
     seq = seq_of(rig, "big")
-    assert "isn't in the context" in (await refused(rig, seq, "full")).what
+    assert "isn't in the context" in (await refused(rig, seq)).what
     await rig.conversation.window.pin(seq)
     before = rig.conversation.window.measure()[0].estimate
-    await rig.conversation.window.choose_form(seq, "full")
+    await rig.conversation.window.send_all(seq)
     window, _ = rig.conversation.window.measure()
     assert any(
         large_output("big") in message.text for message in window.request.messages if message.role == "user"
@@ -228,51 +213,13 @@ async def test_a_summarized_output_has_no_form_until_it_is_pinned() -> None:
     assert sum(row.tokens for row in rig.conversation.window.items()) == window.estimate
 
 
-async def test_an_extract_needs_instructions_and_an_answer() -> None:
-    """Each refusal says what is missing."""
-    rig = await a_session()
-    seq = seq_of(rig, "big")
-    assert "known which part to send" in (await refused(rig, seq, "compact", "  ")).what
-    rig.script_extracts(lambda _: [ModelResponse("word " * 500, usage=Usage(1_300, 500))])
-    error = await refused(rig, seq, "compact", "all of it")
-    assert (error.what, "fewer than 400" in error.why) == ("The part wasn't used.", True)
-    assert rig.events(HandoverDiscarded) == [HandoverDiscarded(1_800, unpriced=1_800)]  # it is paid for
-    rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
-        ModelRequestRejected(verbatim("The key was refused."))
-    ]
-    with pytest.raises(ModelRequestRejected):
-        await rig.conversation.window.choose_form(seq, "compact", "names")
-    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress()
-
-
-async def test_canceling_an_extract_changes_nothing() -> None:
-    """The user need not wait for it."""
-    rig = await a_session()
-    rig.script_extracts(lambda _: [asyncio.Event()])
-    text = shown_text(rig)
-    scope = TaskScope()
-    extracting = scope.start(
-        rig.conversation.window.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting"
-    )
-    await rig.wait_until(lambda: rig.fast_model.extract_requests)
-    extracting.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await extracting
-    await scope.close()
-    assert shown_text(rig) == text
-    (unused,) = rig.events(HandoverDiscarded)  # its server has the request
-    assert unused.spent > 1_200
-    assert unused.estimated
-    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress()
-
-
 async def test_a_form_chosen_during_a_turn_is_in_its_next_request() -> None:
     """Between two steps of a turn; every request stays valid."""
     rig = await a_session()
     rig.model.script = replies_in_order(tool_call_reply(("wait", {}), id_prefix="w"))
     await rig.conversation.send("Go on.")
     await rig.tools.started.wait()
-    await rig.conversation.window.choose_form(seq_of(rig, "big"), "full")
+    await rig.conversation.window.send_all(seq_of(rig, "big"))
     rig.tools.gate.set()
     await rig.wait_until_idle()
     assert tool_result_texts(rig.model.requests[-2])[0] != large_output("big")
@@ -305,7 +252,9 @@ async def test_the_next_model_that_fits_is_used() -> None:
     """From the fast model to the main one to the long one."""
     main, fast, long = model("main", 50_000), model("fast", 9_000), model("long", 900_000)
     for tokens, expected in ((5_000, "fast"), (20_000, "main"), (200_000, "long")):
-        result = await extractor(main, fast, long).extract(output(tokens), "names", CallBill(WordCounter()))
+        result = await extractor(main, fast, long).extract(
+            output(tokens), "names", CallBill(WordCounter()), never_slow
+        )
         assert result.model == f"test/{expected}"
         assert bool(result.fallback_reason) == (expected != "fast")
 
@@ -320,7 +269,7 @@ async def test_the_next_model_that_fits_is_used() -> None:
 async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None:
     """The result says why it was not the first."""
     main, fast = model("main", 50_000), model("fast", 50_000, [error])
-    result = await extractor(main, fast).extract(output(5_000), "names", CallBill(WordCounter()))
+    result = await extractor(main, fast).extract(output(5_000), "names", CallBill(WordCounter()), never_slow)
     assert result.model == "test/main"
     assert result.fallback_reason == f"test/fast couldn't write it. {error.what}"
 
@@ -333,7 +282,7 @@ async def test_the_failure_of_all_models_is_reported() -> None:
     )
     long = model("long", 50_000)  # it is there for what fits no other
     with pytest.raises(ModelRequestRejected, match=r"No\."):
-        await extractor(main, fast, long).extract(output(5_000), "names", CallBill(WordCounter()))
+        await extractor(main, fast, long).extract(output(5_000), "names", CallBill(WordCounter()), never_slow)
     assert request_counts(main, fast, long) == [1, 1, 0]
 
 
@@ -354,7 +303,7 @@ async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_mer
     main.extract_script = extract
     source = output(40_000)
     bill = CallBill(WordCounter())
-    result = await extractor(main, fast).extract(source, "names", bill)
+    result = await extractor(main, fast).extract(source, "names", bill, never_slow)
     assert request_counts(main, fast) == [4, 0]
     assert "".join(parts_of(main.extract_requests[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
@@ -367,7 +316,7 @@ async def test_an_output_too_long_even_in_pieces_loses_its_middle() -> None:
     """Head and tail are read, and the request says what is missing."""
     main = model("main", 5_000)
     source = output(60_000)
-    result = await extractor(main).extract(source, "names", CallBill(WordCounter()))
+    result = await extractor(main).extract(source, "names", CallBill(WordCounter()), never_slow)
     (part,) = parts_of(main.extract_requests)
     assert result.fallback_reason == "The middle of the output was left out."
     assert part.startswith(source.text[:1_000])
@@ -381,7 +330,7 @@ async def test_failed_pieces_lose_the_middle() -> None:
     main.extract_script = lambda _: (
         [ModelRequestRejected(verbatim("No."))] if len(main.extract_requests) <= 3 else text_reply("found")
     )
-    result = await extractor(main).extract(output(40_000), "names", CallBill(WordCounter()))
+    result = await extractor(main).extract(output(40_000), "names", CallBill(WordCounter()), never_slow)
     assert result.fallback_reason == "The middle of the output was left out."
 
 
@@ -393,5 +342,5 @@ async def test_a_window_smaller_than_reported_is_detected() -> None:
         if len(main.extract_requests) == 1
         else text_reply("found")
     )
-    result = await extractor(main).extract(output(10_000), "names", CallBill(WordCounter()))
+    result = await extractor(main).extract(output(10_000), "names", CallBill(WordCounter()), never_slow)
     assert result.fallback_reason == "Chosen from 2 pieces."
