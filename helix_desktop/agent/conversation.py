@@ -39,7 +39,6 @@ from helix_desktop.agent.trust import require_trust
 from helix_desktop.agent.turn_engine import TurnEngine
 from helix_desktop.context.log.message_log import FRAMING_TOKENS
 from helix_desktop.context.log.steps import missed_questions
-from helix_desktop.context.policy_numbers import ContextPolicy, policy_fields
 from helix_desktop.domain.choices import PermissionMode
 from helix_desktop.domain.cost import Spending, SpendReply, SpendRequest
 from helix_desktop.domain.errors import InvalidInput
@@ -411,18 +410,12 @@ class Conversation:
             )
         await self._record_place(lambda _: place)
 
-    async def choose_policy(self, policy: ContextPolicy | None) -> None:
-        """Use a policy in this session alone from the next step on; None: the workspace's again.
+    async def use_workspace_policy(self) -> None:
+        """Follow the workspace's policy from the next step on; an older log may have chosen another one.
 
-        Subagents that it starts inherit it. Raises InvalidInput for a subagent's session, StoreError.
+        Raises StoreError.
         """
-        if self.session.transcript.parent:
-            raise InvalidInput(
-                _text("The policy of this session wasn't changed."),
-                _text("A subagent keeps the policy that it starts with."),
-                _text("Change the policy of its parent session or of the workspace."),
-            )
-        await self.session.record(PolicyChosen(policy_fields(policy) if policy is not None else {}))
+        await self.session.record(PolicyChosen())
         self.session.publish(RequestChanged())
 
     async def hold(self, on: bool) -> None:

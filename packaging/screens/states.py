@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QLineEdit, QPushButton, QWi
 from helix_desktop.app.window_context import WindowContext
 from helix_desktop.demo.run_without_display import ScreenshotWriter, is_page_read, show_timeline, wait_until
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.ui.outputs.filter_bar import SIZE_OPTIONS, tool_option
 from helix_desktop.ui.window.controlled_window import ControlledWindow
@@ -105,13 +106,11 @@ class StateScreens:
         hold.trigger()
 
     async def _capture_own_policy(self) -> None:
-        """Give the session a policy of its own, and take it away again."""
+        """Give the session a policy of its own, as an older log has, and take it away again."""
         settings = self._controllers.settings
+        await self._controllers.session.conversation.session.record(PolicyChosen({"profile": "lean"}))
         await settings.show("policy")
         page = settings.view.policy
-        page.slider.profile_selected.emit("lean")
-        await wait_until(lambda: not page.replay_card.is_busy, REPLAY_TIMEOUT_S)
-        page.apply_bar.session.click()
         await wait_until(page.apply_bar.use_workspace.isVisible)
         await self._screenshots.settle()  # until the replay begins
         await wait_until(lambda: not page.replay_card.is_busy, REPLAY_TIMEOUT_S)

@@ -119,7 +119,10 @@ class EffortChosen(EventBase, frozen=True, tag="effort-chosen"):
 
 
 class PolicyChosen(EventBase, frozen=True, tag="policy-chosen"):
-    """The user chose a context policy for this session alone: its fields, or none: the workspace's again."""
+    """The session follows the workspace's policy again.
+
+    Older logs may have the fields of a policy that the user chose for this session alone.
+    """
 
     policy: dict[str, Any] = msgspec.field(default_factory=dict)
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pytest
 
-from helix_desktop.context.policy_numbers import PROFILES
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.context.policy_numbers import PROFILES, policy_fields
 from helix_desktop.domain.events.conversation import AssistantSpoke, TurnEnded
 from helix_desktop.domain.events.session import EffortChosen, EffortRefused, PolicyChosen, SessionStarted
 from tests.support.loop_rig import WINDOW, loop_rig
@@ -57,10 +55,11 @@ OWN = msgspec.structs.replace(PROFILES["lean"], handover_at=0.7, subagent_profil
 
 
 async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(tmp_path: Path) -> None:
+    """It is in logs of a version that could choose one for a session alone."""
     async with loop_rig(tmp_path, lambda _: text_reply("Done."), policy=PROFILES["classic"]) as rig:
         conversation = rig.conversation
         session_id, other = conversation.session.id, await rig.workspace.create_session()
-        await conversation.choose_policy(OWN)
+        await conversation.session.record(PolicyChosen(policy_fields(OWN)))
         assert conversation.window.policy == OWN.scaled(WINDOW)
         assert conversation.window.policy is conversation.window.policy, "measurements stay valid"
         assert other.window.policy == rig.workspace.policy.scaled(WINDOW)
@@ -69,8 +68,6 @@ async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(t
         started = (await rig.store.events(child.session_id))[0].event
         assert isinstance(started, SessionStarted)
         assert (started.policy["handover_at"], started.policy["profile"]) == (0.7, "lean")
-        with pytest.raises(InvalidInput, match="wasn't changed"):
-            await (await rig.workspace.open_session(child.session_id)).choose_policy(None)
 
         await conversation.run("Begin.")
         branch = await rig.workspace.branches.open(session_id)
@@ -82,7 +79,7 @@ async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(t
         assert conversation.session.transcript.session_policy == OWN, "it is in the log"
         assert branch.window.policy == conversation.window.policy
 
-        await conversation.choose_policy(None)
+        await conversation.use_workspace_policy()
         assert conversation.window.policy == rig.workspace.policy.scaled(WINDOW)
         assert branch.session.transcript.session_policy == OWN
         events = [recorded.event for recorded in await rig.store.events(session_id)]

@@ -16,9 +16,11 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
+from helix_desktop.context.policy_numbers import policy_fields
 from helix_desktop.context.summaries.sections import TITLES
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import ToolAnswered
+from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.skills import HEADING
 from helix_desktop.domain.slash_command import SlashInput
@@ -132,7 +134,7 @@ async def test_a_skill_is_used_compacted_and_recalled_byte_for_byte(
     path = ("" if scope == "workspace" else "~/") + ".agents/skills/release-notes/SKILL.md"
     async with ChatServer(Player()) as server, opened(project, server) as (_, workspace):
         conversation = await workspace.create_session()
-        await conversation.choose_policy(HANDOVERS_ONLY)
+        await conversation.session.record(PolicyChosen(policy_fields(HANDOVERS_ONLY)))
         await conversation.run("So, what is new?")
         (read,) = [e.event for e in conversation.session.log if isinstance(e.event, ToolAnswered)]
         assert (read.target, read.text) == (path, SKILL)

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy_numbers import PROFILES, policy_from
+from helix_desktop.domain.events.session import PolicyChosen
 from helix_desktop.ui.onboarding.pages import NoSessionPage
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 from tests.support.window.buttons import find_child
@@ -81,7 +82,7 @@ async def test_a_small_model_has_nothing_to_choose_but_the_profile(
         assert menu.title() == "Context: Balanced · 32k"
         assert [it.objectName() for it in menu.actions() if it.objectName().startswith("manage:")] == []
         close_menus(rig)
-        await rig.conversation.choose_policy(PROFILES["lean"])
+        await rig.conversation.session.record(PolicyChosen({"profile": "lean"}))
         rig.composer.model_button.click()
         menu = next(menu for menu in rig.composer.findChildren(QMenu) if menu.isVisible())
         own = find_child(menu, QAction, "page:policy")

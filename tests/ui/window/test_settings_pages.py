@@ -239,7 +239,7 @@ async def _check_without_a_workspace(tmp_path: Path, rig: WindowRig) -> None:
     await rig.wiring.settings.show("policy")
     page = rig.settings.policy
     assert page.isVisible()
-    controls = (page.slider.track, page.numbers, page.apply_bar.session, page.apply_bar.workspace)
+    controls = (page.slider.track, page.numbers, page.apply_bar.workspace)
     assert not any(control.isVisible() for control in controls), "each workspace has its own"
     rig.window.leave_settings()
     await _check_a_folder_that_is_being_opened(tmp_path, rig)
@@ -523,29 +523,38 @@ async def _check_a_preview(rig: WindowRig) -> None:
     _enter(page, "protect_steps", "9")
     _enter(page, "observe_at", "60")
     assert "observe_place_at" in page.form.errors().get("observe_at", "")
-    for button in ("apply_to_session", "apply_to_workspace"):
-        press(page, button)
-        assert page.window().focusWidget() is page.form.controls["observe_at"], "what is to be corrected"
-    assert not rig.events(PolicyChosen)
+    press(page, "apply_to_workspace")
+    assert page.window().focusWidget() is page.form.controls["observe_at"], "what is to be corrected"
+    assert rig.workspace.policy == PROFILES["balanced"]
     page.values.set("observe_place_at", 0.7)  # as after an edit of the file
     assert "observe_at" not in page.form.errors(), "the conflict is over"
-    find_button(page, "apply_to_session").setFocus()
-    QTest.keyClick(find_button(page, "apply_to_session"), Qt.Key.Key_Space)
-    await until(lambda: rig.events(PolicyChosen), "the event")
-    policy = rig.conversation.session.transcript.session_policy
-    assert policy is not None
-    assert (policy.observe_at, policy.observe_place_at, policy.protect_steps) == (0.6, 0.7, 9)
-    in_use = "This session: Balanced with 3 changes. Workspace: Balanced."
+    find_button(page, "apply_to_workspace").setFocus()
+    QTest.keyClick(find_button(page, "apply_to_workspace"), Qt.Key.Key_Space)
+    in_use = "In use: Balanced with 3 changes, in the whole workspace."
     await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
-    assert page.slider.track.hasFocus(), "not the button that undoes it"
-    assert rig.workspace.policy == PROFILES["balanced"]
-    await until(lambda: "for this session only" in rig.composer.gauge.toolTip(), "the gauge")
-    find_button(page, "use_workspace_policy").click()
-    await until(lambda: len(rig.events(PolicyChosen)) > 1, "the other event")
-    await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
+    assert page.slider.track.hasFocus(), "the button can't be used any more"
+    policy = rig.workspace.policy
+    assert (policy.observe_at, policy.observe_place_at, policy.protect_steps) == (0.6, 0.7, 9)
+    assert not rig.events(PolicyChosen)
+    await _check_a_session_with_its_own_policy(rig, page)
     rig.window.leave_settings()
     await rig.wiring.session.show(rig.workspace, None)
     await until(lambda: replays.is_closed, "no process holds what may be a secret")
+
+
+async def _check_a_session_with_its_own_policy(rig: WindowRig, page: PolicyPage) -> None:
+    """An older log has one; the page says so, and one click takes the workspace's."""
+    rig.window.leave_settings()
+    await rig.conversation.session.record(PolicyChosen({"profile": "lean"}))
+    await rig.wiring.settings.show("policy")
+    in_use = "This session: Spend least. Workspace: Balanced with 3 changes."
+    await until(lambda: _text(page, "policy_in_use") == in_use, "what is in use")
+    assert page.slider.track.value_text == "Balanced with 3 changes", "the page is the workspace's"
+    await until(lambda: "for this session only" in rig.composer.gauge.toolTip(), "the gauge")
+    find_button(page, "use_workspace_policy").click()
+    await until(lambda: "whole workspace" in _text(page, "policy_in_use"), "the workspace's again")
+    assert rig.events(PolicyChosen)[-1] == PolicyChosen()
+    assert rig.conversation.session.transcript.session_policy is None
 
 
 def _enter(page: PolicyPage, key: str, text: str) -> None:

@@ -279,63 +279,45 @@ class ApplyBar(QWidget):
         self._text = label("", "muted", wrap=True, name="policy_in_use")
         tip = tr("This session follows the workspace again")
         self.use_workspace = PushButton(tr("Use workspace policy"), name="use_workspace_policy", tip=tip)
-        self.use_workspace.clicked.connect(lambda: page.set_session_policy(None))
+        self.use_workspace.clicked.connect(page.use_workspace_policy)
         self.discard = PushButton(tr("Discard"), name="discard_policy", on_click=lambda: page.replace(None))
-        self.workspace = PushButton(tr("Apply to workspace"), name="apply_to_workspace")
+        tip = tr("All sessions of the workspace without a policy of their own")
+        self.workspace = PushButton(tr("Apply to workspace"), "primary", name="apply_to_workspace", tip=tip)
         self.workspace.clicked.connect(page.apply_to_workspace)
-        tip = tr("Only this session, the subagents it starts, and branches of it")
-        self.session = PushButton(tr("Apply to this session"), "primary", name="apply_to_session", tip=tip)
-        self.session.clicked.connect(page.apply_to_session)
-        self._buttons = (self.use_workspace, self.discard, self.workspace, self.session)
+        self._buttons = (self.use_workspace, self.discard, self.workspace)
         words = ResponsiveRow(self._text, self._buttons, 180)
         self.setLayout(column(line(), page_column(column(words, margins=(28, 10, 28, 12))), gap=0))
 
     def show_use(
-        self,
-        policy: ContextPolicy,
-        of_workspace: ContextPolicy,
-        of_session: ContextPolicy | None,
-        has_session: bool,
+        self, policy: ContextPolicy, of_workspace: ContextPolicy, of_session: ContextPolicy | None
     ) -> None:
         """Show another state; no other button gets the keyboard of one that can't be used any more.
 
         Its neighbor does the opposite, and is pressed by the second of two Spaces.
         """
         focused = next((button for button in self._buttons if button.hasFocus()), None)
-        is_edited = policy != (of_session or of_workspace)
-        own = of_session if has_session else None
-        self._text.setText(_use_text(of_workspace, own, is_edited, policy != of_workspace))
-        self.use_workspace.setVisible(own is not None and not is_edited)
+        is_edited = policy != of_workspace
+        self._text.setText(_use_text(of_workspace, of_session, is_edited=is_edited))
+        self.use_workspace.setVisible(of_session is not None and not is_edited)
         self.discard.setVisible(is_edited)
-        self.session.setVisible(has_session)
-        self.session.setEnabled(is_edited)
-        self.workspace.setEnabled(policy != of_workspace)
-        self.workspace.setToolTip(
-            tr("All sessions of the workspace but this one, which keeps its own policy")
-            if own is not None
-            else tr("All sessions of the workspace without a policy of their own")
-        )
+        self.workspace.setEnabled(is_edited)
         if focused is not None and (focused.isHidden() or not focused.isEnabled()):
             self._fallback.setFocus()
 
 
-def _use_text(
-    of_workspace: ContextPolicy, of_session: ContextPolicy | None, is_edited: bool, differs: bool
-) -> str:
-    """Return which policies are in use; `differs`: the one on the page is not the workspace's."""
+def _use_text(of_workspace: ContextPolicy, of_session: ContextPolicy | None, *, is_edited: bool) -> str:
+    """Return which policies are in use; `of_session` is one that an older log chose for the session alone."""
     if is_edited:
         return tr("Preview. Nothing changes until you apply it.")
     workspace = policy_name(of_workspace)
     if of_session is None:
         return tr("In use: {workspace}, in the whole workspace.", workspace=workspace)
     session = policy_name(of_session)
-    if not differs:
-        return tr("In use: {policy}, set for this session too.", policy=session)
     return tr("This session: {session}. Workspace: {workspace}.", session=session, workspace=workspace)
 
 
 class PolicyPage(QWidget):
-    """The context policy of a session and its workspace: previewed here, then applied or discarded."""
+    """The context policy of a workspace: previewed here, then applied or discarded."""
 
     def __init__(
         self, session: Session, files: PolicyFiles, replays: SessionReplays, preparation: ReplayPreparation
@@ -397,37 +379,35 @@ class PolicyPage(QWidget):
         if workspace.id != self._workspace_on_page:
             self._workspace_on_page = workspace.id
             self.form.refresh()
-        policy, conversation = self._policy(workspace), self._session.find_conversation()
-        has_session = conversation is not None and not conversation.session.transcript.parent
+        policy = self._policy(workspace)
+        transcript = self._session.transcript
+        of_session = None if transcript.parent else transcript.session_policy  # a subagent keeps its own
         name = self._session.app.registry.get(workspace.id).name
-        self.show_policy(name, policy, workspace.policy, self._session.transcript.session_policy, has_session)
+        self.show_policy(name, policy, workspace.policy, of_session)
         is_known = workspace.policy_error is None
         self.replay.setVisible(is_known)
         if is_known:
-            self.preview.show(workspace, policy, self._in_use(workspace))
+            self.preview.show(workspace, policy, transcript.session_policy or workspace.policy)
         self.show_file_error(self._files.error_text())
         unread = self._files.unread_text()
         self._unread_fields.setText(unread)
         self._unread_fields.setVisible(bool(unread))
 
-    def _in_use(self, workspace: OpenWorkspace) -> ContextPolicy:
-        return self._session.transcript.session_policy or workspace.policy
-
     def _policy(self, workspace: OpenWorkspace) -> ContextPolicy:
-        return self._edited.get(workspace.id) or self._in_use(workspace)
+        return self._edited.get(workspace.id) or workspace.policy
 
     def _follow_session(self) -> None:
         """Show the session that is on screen now, if the page is in sight."""
         if self.isVisible():
             self._show_current()
         workspace = self._session.opened
-        if workspace is not None and self._policy(workspace) == self._in_use(workspace):
-            self._session.notices.end(_PREVIEW)  # this session has what another one had not
+        if workspace is not None and self._policy(workspace) == workspace.policy:
+            self._session.notices.end(_PREVIEW)  # this workspace has what another one had not
 
     def remind_of_preview(self) -> None:
         """Say that a policy was looked at and is not in use, once the settings are closed."""
         workspace = self._session.opened
-        if workspace is None or self._policy(workspace) == self._in_use(workspace):
+        if workspace is None or self._policy(workspace) == workspace.policy:
             return
         self._session.notices.notify(
             Notice(
@@ -499,20 +479,15 @@ class PolicyPage(QWidget):
                 self._edited[workspace.id] = before
             self._session.actions.show_error(error)
 
-    def apply_to_session(self) -> None:
-        workspace = self._session.opened
-        if workspace is not None and not self.form.focus_error():
-            self.set_session_policy(self._policy(workspace))
-
-    def set_session_policy(self, policy: ContextPolicy | None) -> None:
+    def use_workspace_policy(self) -> None:
         conversation = self._session.find_conversation()
         if conversation is None:
             return
 
         async def record() -> None:
-            await conversation.choose_policy(policy)
+            await conversation.use_workspace_policy()
             if conversation is self._session.find_conversation():
-                self._edit(None)
+                self._show_current()
 
         self._session.start(record(), "policy of a session")
 
@@ -538,14 +513,16 @@ class PolicyPage(QWidget):
         policy: ContextPolicy,
         of_workspace: ContextPolicy,
         of_session: ContextPolicy | None = None,
-        has_session: bool = True,
     ) -> None:
-        """Show a policy, and how it differs from those in use; `has_session`: one that can have its own."""
+        """Show a policy, and how it differs from those in use.
+
+        `of_session` is one that an older log chose for the session alone.
+        """
         self.slider.show_policy(policy)
         self.values.use(policy)
         self.form.setEnabled(policy.enabled)
         self.show_effects({})
-        self.apply_bar.show_use(policy, of_workspace, of_session, has_session)
+        self.apply_bar.show_use(policy, of_workspace, of_session)
         lead = tr(
             "What leaves the context in {workspace}, and when. Changes apply from the next request.",
             workspace=workspace_name,
