@@ -119,6 +119,7 @@ class SessionBranches:
         """Return a session as it is now. Raise InvalidInput if it cannot be branched, StoreError."""
         if (session := self._find_session(session_id)) is not None:
             await session.drain()  # a branch of what the store refuses would be none
+            await session.record_shown()
             source = BranchSource(session_id, list(session.log), session.transcript, is_open=True)
         else:
             log = await self._store.events(session_id)

@@ -64,11 +64,26 @@ async def record_captures(
     if not captures:
         return []
     events = [await _event(history, captured) for captured in captures]
-    recorded = await session.record_decided(
-        lambda: [event for event in events if event.capture not in session.transcript.captures]
-    )
+    recorded = await session.record_decided(lambda: _unknown(session, events))
     await history.acknowledge([event.capture for event in events])
     return recorded
+
+
+def _unknown(session: Session, events: Sequence[ChangesRecorded]) -> list[ChangesRecorded]:
+    return [event for event in events if event.capture not in session.transcript.captures]
+
+
+async def show_captures(session: Session, history: FileHistory, captures: Sequence[CapturedChanges]) -> None:
+    """Show the captures that do not stand in the log yet: they are recorded with the user's next act.
+
+    A revert, which another process made for the session, is an act. Raises StoreError.
+    """
+    if any(captured.capture.source == "revert" for captured in captures):
+        await record_captures(session, history, captures)
+    elif captures:
+        events = [await _event(history, captured) for captured in captures]
+        ids = [event.capture for event in events]
+        await session.show_or_record(lambda: _unknown(session, events), lambda: history.acknowledge(ids))
 
 
 async def record_unrecorded(session: Session, history: FileHistory) -> list[RecordedEvent]:
@@ -378,9 +393,9 @@ class ChangeRecorder:
             self._start_scan(self._history)
 
     def catch_up_in_background(self) -> None:
-        """Record what was captured before a kill, or by another process; also of subagents that ended so."""
+        """Show what was captured before a kill, or by another process; also of subagents that ended so."""
         if self._history is not None:
-            self._session.scope.start(self._catch_up(self._history), f"record changes {self._session.id}")
+            self._session.scope.start(self._catch_up(self._history), f"show changes {self._session.id}")
 
     def _start_scan(self, history: FileHistory) -> asyncio.Task[None]:
         return self._session.scope.start(self._scan(history), f"look at files {self._session.id}")
@@ -391,20 +406,19 @@ class ChangeRecorder:
 
     async def _catch_up(self, history: FileHistory) -> None:
         with suppress(HelixError):  # such as another process that has the session open, and records it
-            await record_unrecorded(self._session, history)
+            await show_captures(self._session, history, await history.unrecorded(self._session.id))
             for entry in self._session.log[self._session.transcript.branched_at :]:  # not its parent's
                 if isinstance(entry.event, SubagentStarted):
                     await self._adopt(history, entry.event.session)
 
     async def _adopt(self, history: FileHistory, subagent: str) -> None:
-        """Record what a subagent's log lacks of its captures here: nothing is added to a log that ended."""
+        """Show what a subagent's log lacks of its captures here: nothing is added to a log that ended."""
         captures = await history.unrecorded(subagent)
         if captures:
             log = await self._store.events(subagent)
             there = {entry.event.capture for entry in log if isinstance(entry.event, ChangesRecorded)}
             left = [captured for captured in captures if captured.capture.id not in there]
-            await record_captures(self._session, history, left)
-            await history.acknowledge([captured.capture.id for captured in captures])
+            await show_captures(self._session, history, left)
 
     async def _record(self, history: FileHistory) -> None:
         """Record what was captured. What fails is recorded later: the captures are durable."""

@@ -125,7 +125,8 @@ class Conversation:
             services.before_request,
             is_unattended=is_unattended,
         )
-        self.response, self.close_interrupted = self._engine.response, self._engine.close_interrupted
+        self.response = self._engine.response
+        self.show_interrupted = self._engine.show_interrupted
         self.side_questions = SideQuestions(session, self.budget, compaction.rewriter, services.is_trusted)
         if not is_unattended:
             SessionTitles(session, services.is_trusted, services.wants_titles)

@@ -6,7 +6,6 @@ import asyncio
 import logging
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import chain
 from types import UnionType
 from typing import TypeVar
@@ -51,7 +50,6 @@ from helix_desktop.domain.listeners import OnProgress, TypedListeners, no_progre
 from helix_desktop.domain.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.domain.retention import DAY_MS, TRASH_DAYS, CleanupResult, RetentionRule
 from helix_desktop.domain.store import (
-    Commit,
     ListPlace,
     MessageCounts,
     SessionSummary,
@@ -103,6 +101,7 @@ class SessionUsage:
     ) -> None:
         self._store, self._models, self._policy, self._find_open = store, models, policy, find_open
         self._uncountable: set[str] = set()  # sessions whose logs cannot be read
+        self._counted: dict[str, SessionSummary] = {}  # what was counted here, as nothing has stored it
 
     def of(self, summary: SessionSummary) -> float | None:
         """Return the share of the window that a listed session's next request takes.
@@ -113,6 +112,9 @@ class SessionUsage:
         conversation = self._find_open(summary.id)
         if conversation is not None:
             return conversation.window.measure()[1].share
+        counted = self._counted.get(summary.id)
+        if counted is not None and counted.events == summary.events:
+            summary = counted
         if summary.count is None or summary.counts is None or summary.unpriced is None:
             return None
         if summary.parent or not self._models.shared.is_ready:
@@ -129,12 +131,9 @@ class SessionUsage:
     async def recount(self, session_ids: Collection[str]) -> bool:
         """Count those of these sessions whose usage is not known from their logs. Return True if any was.
 
-        These are imported sessions, those of an older version, whose messages and tokens without a
-        price are counted too, and those whose handover quotes more or less under another policy or
-        model. The list of all sessions is read at most twice, however many are counted.
+        These are imported sessions, and those whose handover quotes more or less under another policy or
+        model. Nothing is stored: to look at a list changes no session of it.
         """
-        before: dict[str, SessionSummary] = {}
-        counted: list[SessionSummary] = []
         is_any_known = False
         for summary in await self._store.sessions():
             if summary.id not in session_ids or not self.needs_count(summary):
@@ -145,11 +144,8 @@ class SessionUsage:
                 continue
             recounted = await self._recount(summary)
             if recounted is not None:
-                before[summary.id] = summary
-                counted.append(recounted)
-
-        if counted:
-            is_any_known = await self._save(before, counted) or is_any_known
+                self._counted[summary.id] = recounted
+                is_any_known = True
         return is_any_known
 
     def needs_count(self, summary: SessionSummary) -> bool:
@@ -191,25 +187,6 @@ class SessionUsage:
             calls=counts.calls,
             unpriced=unpriced,
         )
-
-    async def _save(self, before: Mapping[str, SessionSummary], counted: Sequence[SessionSummary]) -> bool:
-        """Store what was counted of sessions that are as `before`; return True if any was stored.
-
-        One that was opened or changed meanwhile is left to what did that, which counts it too.
-        """
-        listed = {summary.id: summary for summary in await self._store.sessions()}
-        is_any_saved = False
-        for recounted in counted:
-            is_unchanged = listed.get(recounted.id) == before[recounted.id]
-            if not is_unchanged or self._find_open(recounted.id) is not None:
-                continue
-            try:
-                await self._store.commit(Commit(recounted.id, summary=recounted))
-            except StoreError as error:
-                self._give_up(recounted, error)
-                continue
-            is_any_saved = True
-        return is_any_saved
 
     def _give_up(self, summary: SessionSummary, error: StoreError) -> None:
         log.info("the session %s could not be counted again: %s", summary.id, error)
@@ -265,6 +242,7 @@ class OpenWorkspace:
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
         self._changed_elsewhere: set[str] = set()  # sessions in which another process stores something
+        self._seen_interrupted: set[str] = set()  # sessions whose interrupted turn the user has seen
         self._versions = SessionVersions(())
         # Of versions that are not open, with their subagents.
         self._version_spending: dict[str, Spending] = {}
@@ -359,6 +337,7 @@ class OpenWorkspace:
         policy, frame, _ = self.models.shared()
         source = self.find_open(session_id)
         if source is not None:
+            await source.session.record_shown()
             transcript = source.session.transcript.fork()
         else:
             transcript = await asyncio.to_thread(Transcript, await self.store.events(session_id))
@@ -373,7 +352,10 @@ class OpenWorkspace:
         return conversation
 
     async def open_session(self, session_id: str) -> Conversation:
-        """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""
+        """Return a session's conversation, opened once. Nothing is stored for that.
+
+        A turn that a crash cut off is shown as interrupted, with what came of it: see `Session.shown`.
+        """
         conversation = self.find_open(session_id)
         if conversation is not None:
             self._open[session_id] = conversation
@@ -401,12 +383,22 @@ class OpenWorkspace:
         own_summary = _find_summary(listed, session_id)
         if own_summary is not None and not own_summary.interrupted:
             conversation.session.seen_interruption = transcript.interrupted_seq
-        was_interrupted = await conversation.close_interrupted()
+        await conversation.show_interrupted()
+        if session_id in self._seen_interrupted:
+            conversation.session.seen_interruption = transcript.interrupted_seq
+        self._count_spending(conversation.session)
         conversation.changes.catch_up_in_background()
-        if own_summary is not None and not was_interrupted:
-            with suppress(StoreError):  # another process writes it and corrects its summary
-                await conversation.session.correct_summary(own_summary)
         return conversation
+
+    def note_seen(self, session_id: str) -> None:
+        """Note that the user looks at an open session: the list no longer marks its interrupted turn.
+
+        Nothing is stored: at the next start it is marked again, until the user acts in the session.
+        """
+        session = self._open[session_id].session
+        session.seen_interruption = session.transcript.interrupted_seq
+        if session.seen_interruption:
+            self._seen_interrupted.add(session_id)
 
     async def _create_conversation(
         self, session_id: str, log: list[RecordedEvent], transcript: Transcript, listed: list[SessionSummary]
@@ -573,6 +565,7 @@ class OpenWorkspace:
         conversation = self._open.get(session_id)
         if conversation is not None:
             await conversation.close()
+            await conversation.session.hide_shown()
             self._version_spending[session_id] = conversation.budget.own_spent
             self._open.pop(session_id, None)
             self.models.close(session_id)
@@ -604,7 +597,8 @@ class OpenWorkspace:
         if here is not None:
             state = here.session.transcript
             return not here.is_running and state.interrupted_seq > here.session.seen_interruption
-        return summary.interrupted and not summary.parent and summary.id not in self._changed_elsewhere
+        known = self._changed_elsewhere | self._seen_interrupted
+        return summary.interrupted and not summary.parent and summary.id not in known
 
     def publish_external_change(self, session_id: str) -> None:
         """Notify listeners that another process stored something in a session (empty: in any)."""

@@ -39,6 +39,7 @@ from helix_desktop.domain.retention import (
 from helix_desktop.domain.store import (
     DEFAULT_FILTER,
     Commit,
+    Content,
     ContentReader,
     Draft,
     EntryFilter,
@@ -309,6 +310,13 @@ class Store(ContentReader, Protocol):
 
     async def events(self, session_id: str) -> list[RecordedEvent]:
         """Return a session's whole log, with the part of its parent, in order; empty if there is none."""
+        ...
+
+    async def show_contents(self, session_id: str, contents: Sequence[Content], at_ms: int) -> None:
+        """Let contents be read, listed and found that a look at a session made, and that are not stored.
+
+        They take the place of those that were shown for the session before.
+        """
         ...
 
     async def digests(

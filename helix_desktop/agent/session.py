@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import takewhile
 from types import MappingProxyType, UnionType
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from helix_desktop.agent.model_roles import ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Store, TokenCounter
+from helix_desktop.agent.shown_events import OnStored, ShownEvents
 from helix_desktop.agent.trust import FindPolicyError, require_policy
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import ContextPolicy, managed_window
@@ -65,7 +67,16 @@ SubagentActivity = Literal["queued", "thinking", "working", "waiting", "full"]
 
 
 class EventRecorded(msgspec.Struct, frozen=True):
+    """An event stands in the log; it `is_stored`, or it is shown and stored with the next act of the user."""
+
     recorded: RecordedEvent
+    is_stored: bool = True
+
+
+class ShownEventsStored(msgspec.Struct, frozen=True):
+    """Events that were only shown since the session was opened are stored now."""
+
+    recorded: tuple[RecordedEvent, ...]
 
 
 class ModelCalled(msgspec.Struct, frozen=True):
@@ -237,6 +248,7 @@ class ErrorRaised(msgspec.Struct, frozen=True):
 Update = (
     ErrorRaised
     | EventRecorded
+    | ShownEventsStored
     | ModelCalled
     | ResponseDelta
     | RetryScheduled
@@ -407,7 +419,8 @@ class Session:
     """One session: its log and what follows from it, the settings it works with, and who follows it.
 
     While events are being stored, the transcript has them already and the log has not; if the store refuses
-    them, the transcript is again as the log says. `drain` waits for that.
+    them, the transcript is again as the log says. `drain` waits for that. What is only `shown` stands in
+    both, and is stored with what is recorded next.
 
     `prompts` are by name, `prompt_versions` says the version of each that events record.
     """
@@ -436,6 +449,9 @@ class Session:
         self.prompts, self.prompt_versions = prompts, prompt_versions
         self.model_choice = ModelChoice(self)
         self.log, self.transcript = log, transcript
+        self.shown = ShownEvents()
+        self._is_showing = False
+        self._has_recorded = False
         self._is_failing = False  # whether the newest events were refused by the store
         self.ratios = dict(ratios)
         self.seen_interruption = 0  # the newest end of an interrupted turn that the user knows of
@@ -520,9 +536,59 @@ class Session:
         With `ends_partial_answer`, what was saved of an answer is deleted in the same commit.
         See `record`. Raises the HelixError that `decide` raises.
         """
-        task = self.scope.start(
-            self._record(decide, contents, recalls, ends_partial_answer), f"record {self.id}"
-        )
+        if self._is_showing:
+            return await self._show(decide(), contents, recalls)
+        return await self._finish(self._record(decide, contents, recalls, ends_partial_answer))
+
+    @contextmanager
+    def showing(self) -> Iterator[None]:
+        """Only show what is recorded meanwhile: as the session is opened."""
+        self._is_showing = True
+        try:
+            yield
+        finally:
+            self._is_showing = False
+
+    async def _show(
+        self, events: Sequence[Event], contents: Sequence[Content], recalls: Sequence[str]
+    ) -> list[RecordedEvent]:
+        now_ms = self.clock()
+        shown = self.shown.add(self.log, self.transcript, events, now_ms, contents=contents, recalls=recalls)
+        if contents:
+            with suppress(StoreError):  # the process that owns the store has an older version
+                await self._store.show_contents(self.id, self.shown.contents, now_ms)
+        return shown
+
+    async def hide_shown(self) -> None:
+        """Let the store show nothing that it has not stored: the session is closed."""
+        if self.shown.contents:
+            with suppress(StoreError):  # as above
+                await self._store.show_contents(self.id, (), 0)
+
+    async def show_or_record(self, decide: Callable[[], Sequence[Event]], on_stored: OnStored) -> None:
+        """Show events that a look found; record them if something was recorded since the session was opened.
+
+        `on_stored` is called once they are stored, also if `decide` returns none. Raises StoreError.
+        """
+        if self._has_recorded:
+            await self.record_decided(decide)
+            await on_stored()
+            return
+        async with self._lock:
+            shown = self.shown.add(self.log, self.transcript, decide(), self.clock())
+            self.shown.call_when_stored(on_stored)
+        for recorded in shown:
+            self.publish(EventRecorded(recorded, is_stored=False))
+
+    async def record_shown(self) -> None:
+        """Store what is only shown, as for a branch of it. Raises StoreError."""
+        if self.shown.events:
+            await self._finish(self._record_shown())
+
+    async def _finish(
+        self, recording: Coroutine[Any, Any, list[RecordedEvent] | HelixError]
+    ) -> list[RecordedEvent]:
+        task = self.scope.start(recording, f"record {self.id}")
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
         outcome = await asyncio.shield(task)
@@ -560,7 +626,7 @@ class Session:
                     self.transcript.apply(recorded_event)
                 summary = self._summary(self.transcript, used_at_ms)
                 commit = Commit(self.id, recorded, contents, recalls, summary, ends_partial_answer)
-                await self._store.commit(commit)
+                await self._store.commit(self.shown.before(commit))
             except BaseException as error:
                 if recorded:
                     self._is_failing = True
@@ -570,11 +636,27 @@ class Session:
                     return error
                 raise
             self._is_failing = False
+            self._has_recorded = True
             self.log += recorded
             self.ratios = summary.ratios
+            stored = await self.shown.end()
+        if stored:
+            self.publish(ShownEventsStored(stored))
         for recorded_event in recorded:
             self.publish(EventRecorded(recorded_event))
         return recorded
+
+    async def _record_shown(self) -> list[RecordedEvent] | HelixError:
+        async with self._lock:
+            summary = self._summary(self.transcript, self._used_at_ms(self.clock()))
+            try:
+                await self._store.commit(self.shown.before(Commit(self.id, summary=summary)))
+            except StoreLocked as error:  # as above
+                return error
+            self._has_recorded = True
+            stored = await self.shown.end()
+        self.publish(ShownEventsStored(stored))
+        return list(stored)
 
     def _used_at_ms(self, now_ms: int) -> int:
         """Return when the session was last used, not only moved in the list; now if it was not yet."""
@@ -622,34 +704,6 @@ class Session:
         async with self._lock:
             await self._store.commit(Commit(self.id))
 
-    async def note_seen(self) -> None:
-        """Note that the user looks at the session: the list no longer marks its interrupted turn.
-
-        Raises StoreError.
-        """
-        async with self._lock:
-            if self.transcript.interrupted_seq > self.seen_interruption:
-                self.seen_interruption = self.transcript.interrupted_seq
-                summary = self._summary(self.transcript, self._used_at_ms(self.clock()))
-                await self._store.commit(Commit(self.id, summary=summary))
-
-    async def correct_summary(self, summary: SessionSummary) -> None:
-        """Store the session's summary again if it differs from what the log says."""
-        figures = {"used": 0, "window": 0, "model": "", "ratios": {}}  # also depend on models and tools
-        async with self._lock:
-            corrected = self._summary(self.transcript, summary.updated)
-            corrected = replace(  # a damaged log may have lost its first events
-                corrected,
-                title=corrected.title or summary.title,
-                created=self.transcript.created_at_ms or summary.created,
-                parent=corrected.parent or summary.parent,
-                branch_of=corrected.branch_of or summary.branch_of,
-                branch_seq=corrected.branch_seq or summary.branch_seq,
-                branch_how=corrected.branch_how or summary.branch_how,
-            )
-            if replace(corrected, **figures) != replace(summary, **figures):
-                await self._store.commit(Commit(self.id, summary=corrected))
-
     async def close_interrupted(self, spent: Spending) -> bool:
         """Close calls and a turn that a crash or a failed save left open. Return True if there were any.
 
@@ -680,8 +734,15 @@ class Session:
         return await self._store.draft(self.id)
 
     async def save_partial_outputs(self, outputs: Sequence[PartialOutput]) -> None:
-        """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError."""
-        await self._store.save_partial_outputs(self.id, outputs)
+        """Save what running calls printed so far, for after a crash; empty: delete it. Raise StoreError.
+
+        What is only shown stays saved.
+        """
+        save = partial(self._store.save_partial_outputs, self.id, outputs)
+        if self._is_showing:
+            self.shown.call_when_stored(save)
+        else:
+            await save()
 
     def is_unanswered(self, seq: int) -> bool:
         """Return True if the turn is open, and no answer was recorded in it after event `seq`."""
@@ -691,7 +752,12 @@ class Session:
         )
 
     async def save_partial_answer(self, answer: AssistantSpoke | None) -> None:
-        """Save what came so far of an answer, for after a crash; None: delete it. Raise StoreError."""
+        """Save what came so far of an answer, for after a crash; None: delete it. Raise StoreError.
+
+        What is only shown stays saved.
+        """
+        if self._is_showing:
+            return
         recorded = RecordedEvent(len(self.log), self.clock(), answer) if answer is not None else None
         await self._store.save_partial_answer(self.id, recorded)
 

@@ -270,6 +270,7 @@ class ResponseStream:
             return
         if saved is not None and isinstance(saved.event, AssistantSpoke) and session.is_unanswered(saved.seq):
             self._is_saved, seq = True, saved.seq
+            session.shown.saved_at_ms = saved.at
             answer = await self._counted(saved.event)
             if answer.text.strip():
                 await session.record_decided(
@@ -397,12 +398,24 @@ class TurnEngine:
         """Repeat the last step of an unfinished turn and run on to the turn's end."""
         return await self._run(lambda: self._restart(start))
 
-    async def close_interrupted(self) -> bool:
-        """Close what a crash left open, with what came of an answer. Return True if there was anything."""
+    async def show_interrupted(self) -> None:
+        """Show what a crash left open as closed, with what came of an answer and of outputs.
+
+        It is stored with the user's next act in the session, and stays saved until then.
+        """
+        with self._session.showing():
+            await self._close_interrupted()
+
+    async def close_interrupted(self) -> None:
+        """Close what could not be recorded of the turn before, unless all of it is shown as closed."""
+        if not self._session.shown.events:
+            await self._close_interrupted()
+
+    async def _close_interrupted(self) -> None:
         await self._session.drain()
         await self.response.recover_partial()
         await self._tools.recover_outputs()
-        return await self._session.close_interrupted(self.response.take_unrecorded())
+        await self._session.close_interrupted(self.response.take_unrecorded())
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
         self._session.publish(TurnChanged(running=True))

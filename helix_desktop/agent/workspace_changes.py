@@ -9,7 +9,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from helix_desktop.agent.change_recorder import read_state_content, record_unrecorded
+from helix_desktop.agent.change_recorder import read_state_content, record_unrecorded, show_captures
 from helix_desktop.agent.ports import FileHistory, Store
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.trust import IsTrusted
@@ -247,7 +247,7 @@ class WorkspaceChanges:
         writer, history = self._find_open(session_id), self._history
         if writer is not None and history is not None:
             with suppress(StoreLocked):
-                await record_unrecorded(writer, history)
+                await show_captures(writer, history, await history.unrecorded(session_id))
         log = list(writer.log) if writer is not None else await self._store.events(session_id)
         return await asyncio.to_thread(logged_changes, session_id, log)
 

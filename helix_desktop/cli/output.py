@@ -18,6 +18,7 @@ from helix_desktop.agent.session import (
     EventRecorded,
     ModelCalled,
     ResponseDelta,
+    ShownEventsStored,
     SummaryAwaited,
     Update,
 )
@@ -211,6 +212,12 @@ class TurnPrinter:
         self._last_error: tuple[str, str, str] | None = None
 
     def on_update(self, session_id: str, update: Update) -> None:
+        if isinstance(update, ShownEventsStored):
+            for recorded in update.recorded:
+                self.on_update(session_id, EventRecorded(recorded))
+            return
+        if isinstance(update, EventRecorded) and not update.is_stored:
+            return  # what is printed is on record
         if isinstance(update, ErrorRaised):
             self.had_error |= not update.is_warning
             self._last_error = update.what, update.why, update.fix

@@ -24,6 +24,7 @@ from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.choices import Effort, SamplePlace
 from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.model_spec import LearnedWindow
@@ -174,7 +175,7 @@ class AppServices:
         self.search = SearchService(self.registry, lambda: self.open_workspaces, self.closed_sessions)
         self.foreign_sessions = ForeignSessions(vocabulary, self.borrow_store, wall_clock_ms)
         self.backup = BackupService(data_dir.root, self.registry, self.borrow_store, wall_clock_ms)
-        self.sharing = SharingService(self.borrow_store, self._shared_redaction)
+        self.sharing = SharingService(self.borrow_store, self._shared_redaction, self._find_log)
 
     async def save_settings(self, settings: Settings) -> None:
         """Save changed settings; if the disk refuses, they still hold for this run. Raises HelixError then.
@@ -331,6 +332,11 @@ class AppServices:
         except SettingsDamaged as error:
             log.warning("a workspace is opened without its policy: %s", error)
             return ContextPolicy(), error
+
+    def _find_log(self, workspace_id: str, session_id: str) -> list[RecordedEvent] | None:
+        workspace = self.open_workspaces.get(workspace_id)
+        conversation = workspace.find_open(session_id) if workspace is not None else None
+        return conversation.session.log if conversation is not None else None
 
     def _find_policy_error(self, workspace_id: str) -> SettingsDamaged | None:
         workspace = self.open_workspaces.get(workspace_id)

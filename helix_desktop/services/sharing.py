@@ -131,13 +131,20 @@ class SharedSession:
             )
 
 
+FindLog = Callable[[str, str], Sequence[RecordedEvent] | None]
+"""Return the log of a workspace's session if it is open here, by both ids."""
+
+
 class SharingService:
     def __init__(
         self,
         borrow_store: Callable[[str], AbstractAsyncContextManager[Store]],
         private_details: Callable[[], Awaitable[PrivateDetails]],
+        find_log: FindLog = lambda *_: None,
     ) -> None:
+        """`find_log` returns the log of a session that is open, with what is only shown of it."""
         self._borrow_store, self._private_details = borrow_store, private_details
+        self._find_log = find_log
 
     async def session(self, workspace_id: str, session_id: str, upto: int = 0) -> SharedSession:
         """Return a session with its versions, or up to event `upto` alone, to be shared.
@@ -147,12 +154,16 @@ class SharingService:
         async with self._borrow_store(workspace_id) as store:
             listed = await store.sessions()
             versions = (session_id,) if upto else SessionVersions(listed).ids_of(session_id)
-            logs = {version: await store.events(version) for version in versions}
+            logs = {version: await self._read_log(store, workspace_id, version) for version in versions}
         if upto:
             logs[session_id] = logs[session_id][:upto]
         title = next((summary.title for summary in listed if summary.id == session_id), "")
         private_details = await self._private_details()
         return await asyncio.to_thread(SharedSession, title, session_id, logs, private_details)
+
+    async def _read_log(self, store: Store, workspace_id: str, session_id: str) -> list[RecordedEvent]:
+        open_log = self._find_log(workspace_id, session_id)
+        return list(open_log) if open_log is not None else await store.events(session_id)
 
     async def handover(self, session_id: str, recorded: RecordedEvent, markdown: str) -> SharedSession:
         """Return a handover, and what it says as Markdown, to be shared."""

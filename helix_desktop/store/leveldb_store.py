@@ -140,7 +140,7 @@ class LevelDbStore(RowStore):
         self._check_open()
         await asyncio.wrap_future(self._index.when_indexed())
 
-    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+    async def list_stored_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         match = match_expression(terms)
         return await self._ask_index(
             lambda index: search_index.read_page(index, entry_query, match), is_part_of_search=bool(match)
@@ -151,7 +151,7 @@ class LevelDbStore(RowStore):
         page = await asyncio.wrap_future(self._index.find_passages(query))
         return await super().find_passages(query) if page is None else page
 
-    async def list_digests(self, entry_query: EntryQuery) -> bytes:
+    async def list_stored_digests(self, entry_query: EntryQuery) -> bytes:
         parts: list[bytes] = []
         remaining: EntryQuery | None = entry_query
         while remaining is not None:

@@ -187,13 +187,13 @@ class MemoryStore(RowStore):
         tools = await self._run_query(lambda view: {entry.tool for entry in _entries(view)})
         return tuple(sorted(tools))
 
-    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+    async def list_stored_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
         """Return one page of a listing; `terms` are left to the caller's text search."""
         return await self._run_query(lambda view: _page(view, entry_query))
 
-    async def list_digests(self, entry_query: EntryQuery) -> bytes:
+    async def list_stored_digests(self, entry_query: EntryQuery) -> bytes:
         count = (await self.totals()).entries
-        page = await self.list_page(msgspec.structs.replace(entry_query, limit=count + 1))
+        page = await self.list_stored_page(msgspec.structs.replace(entry_query, limit=count + 1))
         return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def wait_until_indexed(self) -> None:

@@ -8,20 +8,35 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from helix_desktop.domain.digest import is_digest
+from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.conversation import Attachment
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.passages import PassagePage, PassageQuery
-from helix_desktop.domain.store import CacheEntry, Commit, Draft, PartialOutput, SessionSummary, StoreTotals
+from helix_desktop.domain.store import (
+    CacheEntry,
+    Commit,
+    Content,
+    Draft,
+    EntryPage,
+    EntrySort,
+    PartialOutput,
+    SessionSummary,
+    StoreTotals,
+    sort_position,
+)
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.commits import StoreAccess, read_events, read_handovers, stage_commit
 from helix_desktop.store.contents import find_digests, missing_error
 from helix_desktop.store.kinds import MAX_VALUE_BYTES, ROWS, RowDamaged, RowView
 from helix_desktop.store.passage_index import scan_passages
-from helix_desktop.store.store_search import StoreSearch
+from helix_desktop.store.shown_contents import ShownContents
+from helix_desktop.store.store_search import EntryQuery, StoreSearch
 from helix_desktop.store.threads import WriteBatch
 
 _text = TextContext("Store")
+
+_DIGEST_BYTES = 32
 
 
 def read_sessions(view: RowView) -> list[SessionSummary]:
@@ -36,6 +51,7 @@ class RowStore(StoreSearch):
 
     def __init__(self, access: StoreAccess) -> None:
         self._access = access
+        self._shown = ShownContents()
 
     @abstractmethod
     def _check_open(self) -> None:
@@ -49,6 +65,49 @@ class RowStore(StoreSearch):
         await self._access.write(
             lambda batch: stage_commit(batch, self._access.contents, commit, at_ms), commit.size
         )
+        self._shown.drop(content.digest for content in commit.contents)
+
+    async def show_contents(self, session_id: str, contents: Sequence[Content], at_ms: int) -> None:
+        """Let contents be read, listed and found that a look at a session made, and that are not stored.
+
+        They take the place of those that were shown for the session before.
+        """
+        self._shown.show(session_id, contents, at_ms)
+
+    @abstractmethod
+    async def list_stored_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+        """Return one page of what is stored, as `list_page`."""
+
+    @abstractmethod
+    async def list_stored_digests(self, entry_query: EntryQuery) -> bytes:
+        """Return the digests of all that is stored, as `list_digests`."""
+
+    async def list_page(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+        page = await self.list_stored_page(entry_query, terms)
+        return self._shown.with_shown(page, entry_query)
+
+    async def list_digests(self, entry_query: EntryQuery) -> bytes:
+        digests = await self.list_stored_digests(entry_query)
+        for shown in self._shown.entries(entry_query):
+            digests = await self._with_digest(digests, shown, entry_query.sort)
+        return digests
+
+    async def _with_digest(self, digests: bytes, shown: CacheEntry, sort: EntrySort) -> bytes:
+        """Return the digests of a listing with one more in its place, which a few others are read for."""
+        place = sort_position(shown, sort.column)
+        first = 0
+        last = len(digests) // _DIGEST_BYTES
+        while first < last:
+            middle = (first + last) // 2
+            at = middle * _DIGEST_BYTES
+            other = await self.entry(digests[at : at + _DIGEST_BYTES].hex())
+            is_before = sort_position(other, sort.column) < place
+            if is_before != sort.descending:
+                first = middle + 1
+            else:
+                last = middle
+        cut = first * _DIGEST_BYTES
+        return digests[:cut] + bytes.fromhex(shown.digest) + digests[cut:]
 
     async def events(self, session_id: str) -> list[RecordedEvent]:
         return await self._access.run_query(lambda view: read_events(view, session_id))
@@ -57,7 +116,10 @@ class RowStore(StoreSearch):
         return await self._access.run_query(read_sessions)
 
     async def get(self, digest: str) -> bytes:
-        return await self._access.run_query(lambda view: self._access.contents.read(view, digest))
+        try:
+            return await self._access.run_query(lambda view: self._access.contents.read(view, digest))
+        except DigestUnknown as error:
+            return self._shown.find(digest, error).data
 
     async def entry(self, digest: str) -> CacheEntry:
         def query(view: RowView) -> CacheEntry:
@@ -70,10 +132,14 @@ class RowStore(StoreSearch):
                 raise missing_error(view, digest)
             return record.to_entry(digest)
 
-        return await self._access.run_query(query)
+        try:
+            return await self._access.run_query(query)
+        except DigestUnknown as error:
+            return self._shown.find(digest, error).entry
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        return await self._access.run_query(lambda view: find_digests(view, prefix, limit))
+        found = await self._access.run_query(lambda view: find_digests(view, prefix, limit))
+        return sorted({*found, *self._shown.digests(prefix)})[:limit]
 
     async def totals(self) -> StoreTotals:
         return await self._access.run_query(kinds.read_totals)

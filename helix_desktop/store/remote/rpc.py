@@ -357,6 +357,7 @@ class RemoteReads(StoreSearch):
     save_partial_answer = RpcMethod("save_partial_answer", LevelDbStore.save_partial_answer)
     save_partial_outputs = RpcMethod("save_partial_outputs", LevelDbStore.save_partial_outputs)
     draft = RpcMethod("draft", LevelDbStore.draft)
+    show_contents = RpcMethod("show_contents", LevelDbStore.show_contents)
 
 
 class RemotePart:

@@ -17,7 +17,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace, run_housekeeping
 from helix_desktop.agent.session import TurnChanged
-from helix_desktop.domain.errors import HelixError, InvalidInput, StoreClosed, StoreError, WorkspaceMissing
+from helix_desktop.domain.errors import HelixError, InvalidInput, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import NEW_TITLE, ChangesRecorded
 from helix_desktop.domain.events.summary import HandoverMade
@@ -522,8 +522,7 @@ class WorkspaceController(WindowPart):
             self._end_opening()
             self._window.show_center_page("work")
             await self._session.show(workspace, conversation)
-            with suppress(StoreError):  # nothing can be saved: it is marked again at the next start
-                await conversation.session.note_seen()
+            workspace.note_seen(session_id)
             try:
                 self._services.registry.change(workspace.id, session=session_id)
             except HelixError as error:  # it is on screen nevertheless

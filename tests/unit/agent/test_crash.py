@@ -23,6 +23,7 @@ from helix_desktop.agent.tool_calls.runner import CRASHED
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.cost import Spending
+from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.conversation import (
     ApprovalGiven,
     AssistantSpoke,
@@ -43,7 +44,7 @@ from helix_desktop.domain.messages import (
     TextDelta,
     ToolCall,
 )
-from helix_desktop.domain.store import Commit, Content, Draft, PartialOutput
+from helix_desktop.domain.store import Commit, Content, Draft, ListPlace, PartialOutput
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, GatedStore, begin_with
 from tests.support.message_linter import lint
@@ -58,6 +59,7 @@ from tests.support.scripted_model import (
 
 POLICY = msgspec.structs.replace(PROFILES["plain"], protect_steps=2)
 UNREACHED = 10**9
+NO_DRAFT = Draft()
 
 
 async def rich_session() -> AgentRig:
@@ -110,7 +112,7 @@ async def test_a_session_interrupted_anywhere_opens_and_continues() -> None:
         conversation = await workspace.open_session("s")
         assert await workspace.open_session("s") is conversation
         assert conversation.session.log[:length] == log[:length]
-        assert await store.events("s") == conversation.session.log
+        assert await store.events("s") == log[:length], "to look at it stores nothing"
         added = [recorded.event for recorded in conversation.session.log[length:]]
         if _in_a_turn(log[:length]):
             assert added[-1] == TurnEnded("interrupted", interruption="crash")
@@ -185,8 +187,8 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
     assert isinstance(answer, AssistantSpoke)
     assert (answer.text, answer.stop, answer.tokens) == ("I found the leak", "stopped", 4)
     assert ended == TurnEnded("interrupted", interruption="crash")
-    assert await crashed.draft(session_id) == Draft("typed meanwhile")
-    await _check_continues(rig, workspace)
+    assert (await crashed.draft(session_id)).partial_answer is not None
+    await _check_continues(rig, workspace, Draft("typed meanwhile"))
 
 
 async def test_a_very_long_answer_is_saved_more_seldom() -> None:
@@ -299,7 +301,7 @@ async def test_a_crash_leaves_what_a_running_call_had_printed_and_how_long_it_ha
     assert answer.duration_ms == 14_000, "of two outputs, when they were saved"
     assert await crashed.get(answer.digest) == answer.text.encode()
     assert ended == TurnEnded("interrupted", interruption="crash")
-    assert await crashed.draft(session_id) == Draft()
+    assert (await crashed.draft(session_id)).partial_outputs != ()
     await _check_continues(rig, workspace)
 
 
@@ -407,6 +409,7 @@ async def test_the_list_keeps_its_figures_after_a_crash() -> None:
     store = await store_cut_at(rig, length)
     await store.commit(Commit("s", summary=msgspec.structs.replace(before, id="s")))
     conversation = await rig.create_workspace(store, POLICY).open_session("s")
+    await conversation.set_place(ListPlace(pinned=True))
     (after,) = await store.sessions()
     assert (after.used, after.window, after.model) == (
         conversation.window.measure()[1].used,
@@ -446,10 +449,11 @@ async def test_an_interrupted_turn_is_marked_until_it_is_seen_or_continued() -> 
     conversation = await reopened.open_session(session_id)
     await conversation.rename("Another title")  # is no look at it
     assert reopened.is_interrupted(summary)
-    await conversation.session.note_seen()
+    reopened.note_seen(session_id)
     (seen,) = await rig.store.sessions()
-    assert (seen.interrupted, reopened.is_interrupted(seen)) == (False, False)
+    assert (seen.interrupted, reopened.is_interrupted(seen)) == (True, False), "nothing is stored"
     await reopened.close_session(session_id)
+    assert not reopened.is_interrupted(seen)
     again = await reopened.open_session(session_id)
     await again.rename("A third title")
     assert not (await rig.store.sessions())[0].interrupted, "it stays seen"
@@ -463,13 +467,18 @@ def _in_a_turn(log: list[RecordedEvent]) -> bool:
     return bool(bounds) and isinstance(bounds[-1], UserSpoke)
 
 
-async def _check_continues(rig: AgentRig, workspace: OpenWorkspace) -> None:
+async def _check_continues(rig: AgentRig, workspace: OpenWorkspace, draft: Draft = NO_DRAFT) -> None:
     (conversation,) = workspace.conversations
     ended = await conversation.run("Go on.")
     assert ended.how == "done"
     assert lint(rig.model.requests[-1].messages) == []
     assert not conversation.session.transcript.turn_open
-    await asyncio.sleep(0)
+    await conversation.session.drain()
+    store, session = workspace.store, conversation.session
+    assert await store.events(session.id) == session.log
+    assert await store.draft(session.id) == draft
+    for digest in {digest for recorded in session.log for digest in digests_in(recorded.event)}:
+        assert digest_of(await store.get(digest)) == digest
     await workspace.close()
 
 

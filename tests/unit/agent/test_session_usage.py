@@ -59,11 +59,11 @@ async def usage_by_id(rig: AgentRig) -> dict[str, float | None]:
     return {summary.id: rig.workspace.usage.of(summary) for summary in listed}
 
 
-async def test_a_recount_reads_the_list_twice_and_only_the_logs_that_it_is_asked_for() -> None:
+async def test_a_recount_reads_the_list_once_and_only_the_logs_that_it_is_asked_for() -> None:
     rig, store = await rig_with_imports()
     asked = {f"s{number:03}" for number in range(0, SESSIONS, 3)}
     assert await rig.workspace.usage.recount(asked)
-    assert store.lists_read == 2, "however many sessions were counted"
+    assert store.lists_read == 1, "however many sessions were counted"
     assert sorted(store.logs_read) == sorted(asked)
 
     usage = await usage_by_id(rig)
@@ -83,14 +83,16 @@ async def test_what_is_counted_is_not_counted_again() -> None:
     assert (store.lists_read, store.logs_read) == (1, [])
 
 
-async def test_a_session_that_changes_meanwhile_keeps_what_changed_it() -> None:
+async def test_a_recount_stores_nothing_and_counts_again_what_went_on() -> None:
     rig, store = await rig_with_imports(sessions=2)
     (first,) = (summary for summary in await store.sessions() if summary.id == "s000")
     store.changed = replace(first, title="Renamed")
     await rig.workspace.usage.recount({"s000", "s001"})
     listed = {summary.id: summary for summary in await store.sessions()}
-    assert (listed["s000"].title, listed["s000"].count) == ("Renamed", None)
-    assert listed["s001"].count is not None
+    assert (listed["s000"].title, listed["s000"].count, listed["s001"].count) == ("Renamed", None, None)
+    usage = rig.workspace.usage
+    assert None not in (usage.of(listed["s000"]), usage.of(listed["s001"]))
+    assert usage.of(replace(listed["s000"], events=3)) is None, "an import added to it"
 
 
 async def test_a_very_long_log_is_not_read_for_the_list() -> None:

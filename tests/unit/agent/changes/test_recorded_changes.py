@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.change_recorder import record_unrecorded
-from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, Update
+from helix_desktop.agent.session import ApprovalRequested, ErrorRaised, Session, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.file_notes import revert_lines
 from helix_desktop.context.policy_numbers import PROFILES
@@ -351,6 +351,10 @@ async def test_each_log_has_its_own_and_the_parent_all_of_it_in_its_turn(rig: De
     assert rig.files.paths == ()
 
 
+def is_in_log(session: Session, capture_id: str) -> bool:
+    return capture_id in session.transcript.captures
+
+
 async def test_what_a_kill_left_of_a_subagent_is_recorded_by_its_parent_once(rig: DelegateToolRig) -> None:
     assert rig.history is not None
     child = (await rig.subagent_sessions())[0]
@@ -358,15 +362,20 @@ async def test_what_a_kill_left_of_a_subagent_is_recorded_by_its_parent_once(rig
     left = await rig.history.scan(child)
     assert left is not None
     await rig.conversation.close()
-    for _ in range(2):
+    stored = await rig.store.events(rig.conversation.session.id)
+    for look in range(3):
         workspace = rig.create_workspace(rig.store, PROFILES["balanced"])
-        parent = await workspace.open_session(rig.conversation.session.id)
-        await rig.wait_until(lambda: not rig.history or not rig.history.unrecorded_ids)
-        captures = [
-            row.capture_id for row in (await workspace.changes.of_session(parent.session.id)).captures
-        ]
+        parent = (await workspace.open_session(rig.conversation.session.id)).session
+        await rig.wait_until(partial(is_in_log, parent, left.capture.id))
+        captures = [row.capture_id for row in (await workspace.changes.of_session(parent.id)).captures]
         assert captures.count(left.capture.id) == 1
-        await workspace.close_session(parent.session.id)
+        if look == 1:
+            assert await rig.store.events(parent.id) == stored, "two looks"
+            await workspace.rename(parent.id, "Late")
+            assert rig.history.unrecorded_ids == ()
+            stored = await rig.store.events(parent.id)
+        await workspace.close_session(parent.id)
+    assert await rig.store.events(rig.conversation.session.id) == stored
 
 
 WAIT: tuple[str, dict[str, Any]] = ("wait", {})
