@@ -129,6 +129,10 @@ class StoreUnreadable(StoreError):
     """The store's files are damaged or of an unknown format."""
 
 
+class StoreFormatUnknown(StoreUnreadable):
+    """The store has the format of another version, and stays as it is."""
+
+
 class StoreDamaged(StoreUnreadable):
     """The store's files are not what was written; what is left of them may still be read one by one."""
 

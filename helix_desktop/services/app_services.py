@@ -23,7 +23,7 @@ from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.choices import Effort, SamplePlace
-from helix_desktop.domain.errors import HelixError, SettingsDamaged, WorkspaceMissing
+from helix_desktop.domain.errors import HelixError, SettingsDamaged, StoreFormatUnknown, WorkspaceMissing
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.messages import ToolSpec
@@ -266,8 +266,7 @@ class AppServices:
             await auto_run.unreported()
         policy, policy_error = self._load_policy(workspace_id)
         roles = await self.models.roles(record)
-        folder = self.registry.store_folder(workspace_id)
-        store = await self._open_store(folder, workspace_id, wall_clock_ms, on_progress=on_progress)
+        store = await self._open_named_store(record, on_progress)
         delegate_spec = _delegate_tool()
         tools = (
             self.mcp_servers.create_toolset(
@@ -361,6 +360,17 @@ class AppServices:
             self._run_instructions,
         )
 
+    async def _open_named_store(
+        self, record: WorkspaceRecord, on_progress: OnProgress = no_progress
+    ) -> SharedStore | RemoteStore:
+        """Open a workspace's store. One of another format is refused by the workspace's name."""
+        folder = self.registry.store_folder(record.id)
+        try:
+            return await self._open_store(folder, record.id, wall_clock_ms, on_progress=on_progress)
+        except StoreFormatUnknown as error:
+            what = text("{name} was written by another version of Helix Desktop.", name=record.name)
+            raise StoreFormatUnknown(what, error.why, error.fix) from error
+
     @asynccontextmanager
     async def borrow_store(self, workspace_id: str) -> AsyncIterator[SharedStore | RemoteStore]:
         """Yield the store of a workspace; if the workspace is not open, open it and close it after."""
@@ -369,9 +379,7 @@ class AppServices:
             return
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
             await asyncio.to_thread(check_data_is_there, self.registry, workspace_id)
-            store = await self._open_store(
-                self.registry.store_folder(workspace_id), workspace_id, wall_clock_ms
-            )
+            store = await self._open_named_store(self.registry.get(workspace_id))
             try:
                 yield store
             finally:

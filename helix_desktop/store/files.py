@@ -366,6 +366,13 @@ class CleanState(msgspec.Struct, frozen=True):
 class StoreFiles(msgspec.Struct, frozen=True):
     folder: Path
 
+    def last_written_ms(self) -> int:
+        """Return when a file of the database was written last, in ms since 1970; 0 without one."""
+        try:
+            return max((int(path.stat().st_mtime * 1000) for path in self.db.iterdir()), default=0)
+        except OSError:
+            return 0
+
     @property
     def owner_lock(self) -> Path:
         return self.folder / "owner.lock"

@@ -19,11 +19,13 @@ from helix_desktop.domain.errors import (
     DataDirUnavailable,
     HelixError,
     StoreDamaged,
+    StoreFormatUnknown,
     StoreUnreadable,
     StoreWriteFailed,
 )
 from helix_desktop.domain.listeners import Listeners, OnProgress, no_progress
 from helix_desktop.domain.store_reports import IntegrityReport, RepairReport, TruncatedSession
+from helix_desktop.domain.text_format import utc_day
 from helix_desktop.domain.translatable_text import TextContext, join_sentences, system_reason, verbatim
 from helix_desktop.store import kinds, store_errors
 from helix_desktop.store.commits import StoreAccess
@@ -98,7 +100,7 @@ class RepairLadder:
     def _open_verified(self, torn_reason: str = "") -> Database:
         handle = Database(self._store_files.db)
         try:
-            _check_format(_read_stored_format(handle), self._store_format)
+            _check_format(_read_stored_format(handle), self._store_format, self._store_files)
             state = _read_clean_state(handle)
         except RowUnknown as error:
             handle.close()
@@ -324,7 +326,7 @@ def _create_missing(store_files: StoreFiles, store_format: StoreFormat) -> None:
             create_db(store_files.new_db, {key: kinds.encode(key, value) for key, value in identity.items()})
             store_files.write_format(store_format)
         else:
-            _check_format(current_format, store_format)
+            _check_format(current_format, store_format, store_files)
         if store_files.new_db.exists() and not store_files.db.exists():
             store_files.adopt_new_db()
     except OSError as error:
@@ -428,14 +430,15 @@ def _read_last_seqs(database: Database) -> dict[str, int]:
     return database.read(query)
 
 
-def _check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> None:
-    """Raise StoreUnreadable for another workspace's store, or an unknown schema."""
+def _check_format(actual_format: StoreFormat, expected_format: StoreFormat, store_files: StoreFiles) -> None:
+    """Raise StoreUnreadable for another workspace's store, StoreFormatUnknown for an unknown schema."""
     if actual_format.schema != expected_format.schema:
-        raise StoreUnreadable(
+        raise StoreFormatUnknown(
             text("The workspace data was written by another version of Helix Desktop."),
             text(
-                "It has schema {actual}; this version reads schema {expected}.",
+                "It has schema {actual} of {day}; this version reads schema {expected}.",
                 actual=actual_format.schema,
+                day=utc_day(store_files.last_written_ms()),
                 expected=expected_format.schema,
             ),
             text("Nothing was changed. Open it with the newest version, or with the one that wrote it."),

@@ -28,8 +28,8 @@ from tests.support.command_parsers import command_parsers
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order
 from tests.support.pseudo_languages import pseudo_catalog, pseudo_language
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary, user_message_event
+from tests.support.store.golden import STORE
 
-STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
 LITTER = b"litter"
 SELF_CHECK_PARTS = 21
 RECORDING = (

@@ -55,9 +55,9 @@ from tests.support.store.builders import (
     tool_answer_event,
     user_message_event,
 )
+from tests.support.store.golden import STORE
 
 ROOT = Path(__file__).resolve().parents[2]
-STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
 SCRIPTS = "Scripts"
 
 EXIT_CODES = {

@@ -57,8 +57,8 @@ def assert_matches_golden(name: str, current: InterfaceRows, dependents: str) ->
         [
             f"{path.name} is not what it was:",
             *differences,
-            f"{dependents} depend on this: keep the old spelling working (an alias, a second name), "
-            f"then write the new state with {WRITE_GOLDEN_VARIABLE}=1 and name the change in the changelog.",
+            f"{dependents} depend on this. There is one format until 1.0, without a second spelling: if the "
+            f"change is meant, write the new state with {WRITE_GOLDEN_VARIABLE}=1; the changelog names it.",
         ]
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import shutil
 from pathlib import Path
@@ -12,7 +13,7 @@ import plyvel
 import pytest
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreUnreadable
+from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreFormatUnknown, StoreUnreadable
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.store import Commit
 from helix_desktop.domain.store_reports import RepairReport, TruncatedSession
@@ -24,6 +25,7 @@ from helix_desktop.store.threads import WriteBatch
 from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
+    START_MS,
     WORKSPACE,
     closing_store,
     make_content,
@@ -318,12 +320,20 @@ async def test_the_store_of_another_workspace_is_refused(tmp_path: Path) -> None
         await LevelDbStore.open(tmp_path / "two", OTHER_WORKSPACE)
 
 
-async def test_a_newer_schema_is_refused_by_number(tmp_path: Path) -> None:
+@pytest.mark.parametrize("schema", [0, 2])
+async def test_another_schema_is_refused_by_number_and_day_and_left_whole(
+    tmp_path: Path, schema: int
+) -> None:
     await stored(tmp_path, BODY)
     path = tmp_path / "format"
-    path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
-    with pytest.raises(StoreUnreadable, match="schema 2"):
+    path.write_text(path.read_text().replace('"schema":1', f'"schema":{schema}'))
+    for part in (tmp_path / "db").iterdir():
+        os.utime(part, (START_MS / 1000, START_MS / 1000))
+    before = database_files(tmp_path)
+    with pytest.raises(StoreFormatUnknown, match=f"schema {schema} of 2025-06-15") as caught:
         await opened(tmp_path)
+    assert "the one that wrote it" in str(caught.value.fix)
+    assert database_files(tmp_path) == before
 
 
 async def test_an_interrupted_creation_is_resumed(tmp_path: Path) -> None:

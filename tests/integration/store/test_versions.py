@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import shutil
+import tarfile
 from pathlib import Path
-from typing import Any
+from typing import get_args
 
 import msgspec
 import plyvel
 import pytest
+import zstandard
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, StoreUnreadable
 from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, UserSpoke
-from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store import Commit
+from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
+from helix_desktop.domain.store import Commit, ContentKind
 from helix_desktop.domain.text_format import utc_day
 from helix_desktop.store import kinds
 from helix_desktop.store.archive_file import ArchivedLog
 from helix_desktop.store.archive_transfer import export_store, import_store
 from helix_desktop.store.kinds import RowType
 from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.interface_golden import WRITE_GOLDEN_VARIABLE
 from tests.support.store.builders import (
     START_MS,
     WORKSPACE,
@@ -33,48 +38,87 @@ from tests.support.store.builders import (
     user_message_event,
 )
 from tests.support.store.damage import database_files
-from tests.unit.domain.test_events import holds
+from tests.support.store.golden import (
+    ARCHIVE,
+    HELD,
+    STORE,
+    golden_contents,
+    golden_log,
+    held_by,
+    write_golden_store,
+)
 
-FOLDER = Path(__file__).parents[2] / "golden" / "stores"
-STORES = sorted(FOLDER.iterdir())
+
+@pytest.fixture
+async def golden_files() -> None:
+    """Write the golden files of stores again, if that is asked for."""
+    if os.environ.get(WRITE_GOLDEN_VARIABLE):
+        await write_golden_store()
 
 
-def plain(value: object) -> Any:
-    """Return a value as JSON represents it."""
-    return json.loads(msgspec.json.encode(value))
+async def _check_contents(store: LevelDbStore) -> None:
+    """Fail unless each content has the bytes that the golden log was written with."""
+    contents = golden_contents()
+    for content in contents:
+        assert await store.get(content.digest) == content.data
+    checked = await store.health.check()
+    assert (checked.contents, checked.problems, checked.damaged) == (len(contents), (), ())
 
 
-@pytest.mark.parametrize("golden", STORES, ids=lambda path: path.name)
-async def test_a_golden_store_gives_the_same_answers(golden: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "store"
-    shutil.copytree(golden, folder)
-    expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    async with closing_store(await LevelDbStore.open(folder, WORKSPACE)) as store:
+async def test_the_golden_store_gives_the_same_answers(golden_files: None, tmp_path: Path) -> None:
+    """Every kind of event with every field, contents of each kind, a branch, drafts and pins."""
+    shutil.copytree(STORE, tmp_path / "store")
+    async with closing_store(await LevelDbStore.open(tmp_path / "store", WORKSPACE)) as store:
         assert store.health.report is None
-        assert holds(plain(await store.totals()), expected["totals"])
-        assert holds(plain(await store.sessions()), expected["sessions"])
-        for session, log in expected["events"].items():
-            assert holds(plain(await store.events(session)), log)
-            assert (await store.draft(session)).text == expected["drafts"][session]
-        entries = plain((await store.page(limit=1000)).entries)
-        assert holds(entries, expected["entries"])
-        for entry in expected["entries"]:
-            data = await store.get(entry["digest"])
-            assert (digest_of(data), len(data)) == (entry["digest"], entry["size"])
-        session = expected["sessions"][0]["id"]
-        await store.commit(Commit(session, [user_message_event(len(expected["events"][session]) + 1)]))
+        assert await held_by(store) == json.loads(HELD.read_text(encoding="utf-8"))
+        assert await store.events("every-kind") == golden_log()
+        assert [session.id for session in (await store.retention.trash()).sessions] == ["trashed"]
+        await _check_contents(store)
+        log = await store.events("branch")
+        await store.commit(Commit("branch", [user_message_event(len(log) + 1)]))
 
 
-def test_the_golden_stores_are_unchanged() -> None:
-    """Each is small, and contains tables, a log, and contents in one piece and in chunks."""
-    assert [path.name for path in STORES] == ["schema-1"]
-    for golden in STORES:
-        files = [path for path in golden.rglob("*") if path.is_file()]
-        assert sum(path.stat().st_size for path in files) < 200_000
-        assert {".ldb", ".log"} <= {path.suffix for path in files}
-        sizes = [entry["size"] for entry in json.loads((golden / "expected.json").read_text())["entries"]]
-        assert min(sizes) == 0
-        assert max(sizes) > 1024 * 1024
+async def test_the_golden_archive_is_imported_whole(golden_files: None, tmp_path: Path) -> None:
+    """What it holds is what the golden store holds, but for when it was used and stored."""
+    async with closing_store(await LevelDbStore.open(tmp_path / "new", WORKSPACE)) as store:
+        await import_store(store, str(ARCHIVE))
+        held = await held_by(store)
+        expected = json.loads(HELD.read_text(encoding="utf-8"))
+        assert sorted(held["logs"]) == sorted(expected["logs"])
+        assert sorted(map(str, held["drafts"])) == sorted(map(str, expected["drafts"]))
+        assert {entry["digest"] for entry in held["entries"]} == {
+            entry["digest"] for entry in expected["entries"]
+        }
+        await _check_contents(store)
+        again = tmp_path / "again.helix"
+        await export_store(store, str(again), "golden", START_MS)
+    assert _members(again) == _members(ARCHIVE)
+
+
+def _members(archive: Path) -> dict[str, bytes]:
+    """Return logs and contents in an archive by their names."""
+    with archive.open("rb") as file, zstandard.ZstdDecompressor().stream_reader(file) as stream:
+        packed = io.BytesIO(stream.read())
+    with tarfile.open(fileobj=packed) as tar:
+        files = {member.name: tar.extractfile(member) for member in tar}
+        return {
+            name: file.read()
+            for name, file in files.items()
+            if file is not None and not name.endswith(".json")
+        }
+
+
+def test_the_golden_files_are_small_and_have_real_contents() -> None:
+    """Tables and a log of the database, contents in one piece and in chunks, one of each kind."""
+    files = [path for path in STORE.rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in (*files, ARCHIVE, HELD)) < 500_000
+    assert {".ldb", ".log"} <= {path.suffix for path in files}
+    contents = golden_contents()
+    sizes = [len(content.data) for content in contents]
+    assert (min(sizes), max(sizes) > 1024 * 1024) == (0, True)
+    assert {content.kind for content in contents} == set(get_args(ContentKind))
+    named = {digest for recorded in golden_log() for digest in digests_in(recorded.event)}
+    assert {content.digest for content in contents} == named
 
 
 _LARGE = Path(__file__).parents[2] / "golden" / "large_rows"

@@ -270,7 +270,39 @@ async def test_concurrent_saves_run_one_after_the_other(file: Path) -> None:
     assert sorted(path.name for path in file.parent.iterdir()) == ["settings.lock", "settings.toml"]
 
 
-def test_settings_of_an_earlier_version_keep_their_meaning(file: Path) -> None:
+GOLDEN = Path(__file__).parents[2] / "golden" / "settings.toml"
+"""Every field, none with its default, as this version writes it."""
+
+
+def test_the_golden_file_is_read_and_written_back_the_same(file: Path) -> None:
+    file.write_bytes(GOLDEN.read_bytes())
+    settings, damaged = SettingsFile(file).load()
+    assert damaged is None
+    assert_has_no_default(settings)
+    settings_file = SettingsFile(file)
+    settings_file.save_now(msgspec.structs.replace(settings_file.load()[0], text_size=18))
+    assert file.read_bytes() != GOLDEN.read_bytes()
+    settings_file.save_now(settings)
+    assert file.read_bytes() == GOLDEN.read_bytes()
+    file.unlink()
+    SettingsFile(file).save_now(settings)
+    assert file.read_bytes() == GOLDEN.read_bytes()
+
+
+def assert_has_no_default(value: msgspec.Struct) -> None:
+    """Fail for a field with its default, at any depth: the golden file would not have it."""
+    for field in msgspec.structs.fields(value):
+        content = getattr(value, field.name)
+        default = field.default
+        if field.default_factory is not msgspec.NODEFAULT:
+            default = field.default_factory()
+        assert content != default, field.name
+        for inner in content if isinstance(content, tuple) else (content,):
+            if isinstance(inner, msgspec.Struct):
+                assert_has_no_default(inner)
+
+
+def test_a_figure_that_is_taken_back_leaves_what_is_unknown(file: Path) -> None:
     file.write_text(
         'model = "local/small"\n[[providers]]\nname = "local"\nbase_url = "http://127.0.0.1:8080/v1"\n'
         'default_model = "small"\n[[providers.models]]\nname = "small"\nwindow = 8192\nreserve = 1024\n'

@@ -19,7 +19,7 @@ from tests.support.interface_golden import WRITE_GOLDEN_VARIABLE
 FOLDER = Path(__file__).parents[3] / "golden" / "requests"
 # Sessions as they are stored, and the messages of each request, those that several send once.
 FILES: dict[str, dict[str, Any]] = {
-    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("v*.json"))
+    path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))
 }
 
 
