@@ -26,6 +26,7 @@ from helix_desktop.domain.translatable_text import (
     system_reason,
     verbatim,
 )
+from helix_desktop.system.files import write_text_durably
 
 text = TextContext("Settings")
 
@@ -176,6 +177,15 @@ class SettingsFile:
             why = join_sentences(error.what, error.why, text("Your changes last until you quit."))
             raise HelixError(_NOT_SAVED, why, error.fix)
 
+    def create(self, comment: str) -> None:
+        """Write a file with a comment of one line where none is. Blocks; raises HelixError."""
+        if os.path.lexists(self.path):
+            return
+        try:
+            write_text_durably(self.path, f"# {comment}\n")
+        except OSError as error:
+            raise self._unwritable_error(error) from error
+
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
         with self._state_lock:
@@ -198,11 +208,11 @@ class SettingsFile:
                 text("Try again. If this keeps happening, quit the other Helix Desktop."),
             ) from error
         except OSError as error:
-            raise HelixError(
-                _NOT_SAVED,
-                system_reason(error),
-                text("Check that {folder} is writable and has free space.", folder=self.path.parent),
-            ) from error
+            raise self._unwritable_error(error) from error
+
+    def _unwritable_error(self, error: OSError) -> HelixError:
+        fix = text("Check that {folder} is writable and has free space.", folder=self.path.parent)
+        return HelixError(_NOT_SAVED, system_reason(error), fix)
 
     def _merge(self, settings: Settings, base: Settings) -> Settings:
         before = self._read()

@@ -7,7 +7,12 @@ builds need has to be here: if they fail, the sandbox gets switched off.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.translatable_text import TextContext
+
+_text = TextContext("Tools")
 
 _VERSION_MANAGERS = (
     ".asdf", ".elan", ".fnm", ".ghcup", ".goenv", ".gvm", ".jabba", ".jdks", ".jenv", ".juliaup", ".kiex",
@@ -114,11 +119,20 @@ def clean_home_name(name: str) -> str:
     return "" if is_outside else "/".join(parts)
 
 
-def home_changes(names: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what a list of names adds to the default ones, and what it leaves out."""
-    valid = tuple(dict.fromkeys(clean for name in names if (clean := clean_home_name(name))))
-    added = tuple(name for name in valid if name not in DEFAULT_HOME_NAMES)
-    return added, tuple(name for name in DEFAULT_HOME_NAMES if name not in valid)
+def home_faults(names: Iterable[str]) -> list[InvalidInput]:
+    """Return an error for each of the user's names that names nothing below the home folder."""
+    faults: list[InvalidInput] = []
+    for name in names:
+        if clean_home_name(name):
+            continue
+        faults.append(
+            InvalidInput(
+                _text("The name “{name}” is invalid.", name=name.strip()[:80]),
+                _text("It must be a path below the home folder."),
+                _text("Enter a path such as .cargo or ~/tools."),
+            )
+        )
+    return faults
 
 
 def relocated_names(names: Iterable[str], variable: str) -> tuple[str, ...]:

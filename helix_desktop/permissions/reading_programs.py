@@ -7,7 +7,7 @@ each option that writes, or that runs another program.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Literal, get_args
 
@@ -223,7 +223,6 @@ _NAME = re.compile(r"[A-Za-z0-9_][\w.+-]*")
 _SUBCOMMAND = re.compile(r"[a-z][a-z0-9-]*")
 _OPTION = re.compile(r"(--?[\w?.][\w-]*|--|[!()])(?:=(\w+)|\[=(\w+)\])?", re.ASCII)
 _ANY_NUMBER = "-NUM"
-_MANY = 200  # lines
 _LONGEST = 4_000  # characters of a line
 
 
@@ -331,25 +330,21 @@ def _invalid(line: str, why: TranslatableText) -> InvalidInput:
     )
 
 
-def reading_changes(lines: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return what a list adds to the default lines, and the names of the default ones that it leaves out.
-
-    Raises InvalidInput.
-    """
-    cleaned = tuple(dict.fromkeys(" ".join(line.split()) for line in lines if line.strip()))
-    if len(cleaned) > len(DEFAULT_LINES) + _MANY:
-        raise InvalidInput(_text("The list is too long."), fix=_text("Keep what the agent often runs."))
-    names: dict[str, str] = {}
-    for line in cleaned:
-        name = parse_reading_line(line).name
+def reading_faults(added: Iterable[str]) -> list[InvalidInput]:
+    """Return an error for each of the user's lines that can't be read, or whose program has another line."""
+    faults: list[InvalidInput] = []
+    names: set[str] = set()
+    for line in added:
+        try:
+            name = parse_reading_line(line).name
+        except InvalidInput as fault:
+            faults.append(fault)
+            continue
         if name in names:
-            raise InvalidInput(
-                _text("{program} is in the list twice.", program=name), fix=_text("Make it one line.")
-            )
-        names[name] = line
-    added = tuple(line for line in cleaned if line not in DEFAULT_LINES)
-    removed = tuple(name for name in _default_programs() if name not in names)
-    return added, removed
+            what = _text("{program} is in the list twice.", program=name)
+            faults.append(InvalidInput(what, fix=_text("Make it one line.")))
+        names.add(name)
+    return faults
 
 
 def reading_lines(added: Iterable[str], removed: Iterable[str]) -> tuple[str, ...]:

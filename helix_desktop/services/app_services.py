@@ -199,6 +199,11 @@ class AppServices:
         await self._apply_changed_models()
         return error
 
+    async def settings_path(self, comment: str) -> Path:
+        """Return the settings file, which is made with a comment if it is missing. Raises HelixError."""
+        await asyncio.to_thread(self._settings_file.create, comment)
+        return self._settings_file.path
+
     async def _exchange_settings(self) -> None:
         """Write what has changed here, and take over what has changed in the file. Raises HelixError."""
         saved = await self._settings_file.save(self.settings)

@@ -256,52 +256,31 @@ class Lines(Line, frozen=True, kw_only=True):
             control.setPlainText(words)
 
 
-class SavedLines(Field, frozen=True, kw_only=True):
-    """A list of lines that a link opens, written when the user saves it; `defaults` can be restored.
-
-    What is typed and not saved stays when the value changes elsewhere.
-    """
+class ShownLines(Field, frozen=True, kw_only=True):
+    """A list of lines that a link shows; it is changed in a file."""
 
     link: str
-    defaults: Sequence[str]
     height_px: int = 180
     hint: str = ""
-    """Stands below the lines, where an error is said too."""
+    """Stands below the lines."""
 
     def make(self, form: Form) -> QWidget:
         opener = PushButton(translate(self.link), "link", name=f"open:{self.name}")
         area = TextArea(words=translate(self.label), height_px=self.height_px)
         area.setObjectName(f"lines:{self.name}")
-        save = PushButton(translate(_text("Save")), name=f"save:{self.name}")
-        reset = PushButton(translate(_text("Restore defaults")), "link", name=f"reset:{self.name}")
-        editor = pane(column(area, _Below(translate(self.hint), 2), row(None, reset, save), gap=6))
-        editor.hide()
-        opener.clicked.connect(lambda: editor.setVisible(editor.isHidden()))
-
-        def write() -> None:
-            area.document().setModified(False)
-            form.write(self.name, tuple(area.toPlainText().splitlines()))
-            if form.rows[self.name].error:
-                area.document().setModified(True)
-            else:
-                self.show(whole, form.values.get(self.name))
-
-        def restore() -> None:
-            area.setPlainText("\n".join(sorted(self.defaults)))
-            area.document().setModified(True)
-
-        save.clicked.connect(write)
-        reset.clicked.connect(restore)
-        area.textChanged.connect(lambda: form.show_error(self.name, ""))
+        area.setReadOnly(True)
+        lines = pane(column(area, _Below(translate(self.hint), 2), gap=6))
+        lines.hide()
+        opener.clicked.connect(lambda: lines.setVisible(lines.isHidden()))
         whole = QFrame()  # a group of its own for screen readers
-        whole.setLayout(column(row(opener, None), editor, gap=4))
+        whole.setLayout(column(row(opener, None), lines, gap=4))
         return whole
 
     def show(self, control: Any, value: Any) -> None:
+        words = "\n".join(sorted(value))
         area = control.findChild(TextArea)
-        if not area.document().isModified():
-            area.setPlainText("\n".join(sorted(value)))
-            area.document().setModified(False)
+        if area.toPlainText() != words:
+            area.setPlainText(words)
 
     def texts(self) -> tuple[str, ...]:
         return (*Field.texts(self), self.link, self.hint)

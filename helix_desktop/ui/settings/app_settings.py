@@ -23,8 +23,7 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.retention import DAY_MS
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.permissions.home_folder import home_changes
-from helix_desktop.permissions.reading_programs import reading_changes, reading_lines
+from helix_desktop.permissions.reading_programs import reading_lines
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.choice_fields import ComboBox
@@ -214,13 +213,10 @@ _PARTS = {
     **{f"notify_{name}": _notification(name) for name in NOTIFICATIONS},
     **{f"role:{role}": _role(role) for role, _, _ in ROLES},  # not its name alone: a workspace has its own
     "model_labels": _Part(model_labels, lambda _, labels: {}),
-    "home_names": _Part(
-        lambda settings: settings.home_names,
-        lambda _, names: dict(zip(("home_shown", "home_hidden"), home_changes(names), strict=True)),
-    ),
+    "home_names": _Part(lambda settings: settings.home_names, lambda _, names: {}),
     "reading_lines": _Part(
         lambda settings: reading_lines(settings.reading_added, settings.reading_removed),
-        lambda _, lines: dict(zip(("reading_added", "reading_removed"), reading_changes(lines), strict=True)),
+        lambda _, lines: {},
     ),
 }
 

@@ -6,25 +6,26 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.rule_usage import RuleUsage, read_rule_usage
-from helix_desktop.domain.errors import InvalidInput, StoreError
+from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
-from helix_desktop.permissions.home_folder import DEFAULT_HOME_NAMES
-from helix_desktop.permissions.reading_programs import DEFAULT_LINES
+from helix_desktop.permissions.home_folder import home_faults
+from helix_desktop.permissions.reading_programs import reading_faults
 from helix_desktop.permissions.rules import parse_rule
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Pill
-from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.labels import IconLabel, label, show_text
 from helix_desktop.ui.design.layout import ResponsiveRow, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_command
-from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, SavedLines, Toggle, Values
+from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, ShownLines, Toggle, Values
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.page_layout import UndoLine, scrolling_page
+from helix_desktop.ui.settings.page_layout import UndoLine, open_text_file, scrolling_page
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, error_text, translate
 from helix_desktop.workspaces.registry import DemoCalls
@@ -63,10 +64,12 @@ SANDBOX = (
     Toggle("sandbox", words=text("Run commands in a sandbox"), note=text(
         "Commands can write only in the workspace, and read all its files, such as .env. Of your home folder "
         "they see only the listed toolchains and caches, and what the project is built with.")),
-    SavedLines(
+    ShownLines(
         "home_names", text("Files and folders of your home folder that commands see"), is_inside=True,
-        link=text("Home folder: what commands see…"), defaults=tuple(DEFAULT_HOME_NAMES),
-        hint=text("One name per line, for all workspaces. Known places of keys, such as .ssh, stay hidden.")),
+        link=text("Home folder: what commands see…"),
+        hint=text(
+            "In settings.toml, home_shown adds names and home_hidden takes some away, for all workspaces. "
+            "Known places of keys, such as .ssh, stay hidden.")),
     Toggle("network", needs="is_confined", words=text("Let commands use the network"),
            note=text("Off: the agent asks for each command that needs it.")),
     Toggle("fetch", words=text("Let the agent fetch web pages"),
@@ -76,13 +79,12 @@ READING = (
     Toggle("reading_commands", words=text("Run reading commands without asking"), note=text(
         "They run in a sandbox where they can't write or use the network. The agent still asks about "
         "other options, redirections to files, paths outside the workspace, and files that may hold keys.")),
-    SavedLines(
+    ShownLines(
         "reading_lines", text("Programs that only read, with their options"), is_inside=True,
-        needs="reading_commands", link=text("Programs and options…"), defaults=tuple(DEFAULT_LINES),
+        needs="reading_commands", link=text("Programs and options…"),
         hint=text(
-            "One program per line, for all workspaces: its name, a subcommand if any, then what may follow. "
-            "FILES: paths in the workspace. TEXT: one other word. --depth=N, --format=TEXT, --from=PATH: "
-            "options with a value. -NUM: such as -20.")),
+            "In settings.toml, reading_added adds lines such as “mytool list FILES --json --depth=N”, and "
+            "reading_removed takes programs away, for all workspaces. The guide says what a line may have.")),
 )  # fmt: skip
 
 DEMO_CALLS = (Toggle("runs_demo_calls", words=text("Run demo calls without asking"), room=2),)
@@ -130,11 +132,20 @@ class PermissionsPage(QWidget):
         )
         self._shield = IconLabel("shield-check", px=18, color_token="ok")
         self._status = label("", "muted", wrap=True)
+        self._file_error = label("", "error", wrap=True, name="settings_file_error")
+        self._file_error.hide()
+        open_file = PushButton(
+            tr("Open settings.toml"), "link", "external-link", px=13, name="open_settings_file"
+        )
+        open_file.clicked.connect(lambda: self._start(self._open_file(), "open settings"))
+        file_words = label(tr("Both lists are changed in the file."), "faint", wrap=True)
+        file_row = ResponsiveRow(file_words, [open_file])
         sentence = row(self._shield, self._status, gap=10, stretch=1)
         groups = column(
             label(tr("Agent access"), "strong"),
             card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
             label(tr("Reading commands"), "strong"), card(column(self.reading, margins=(14, 10, 14, 10))),
+            self._file_error, file_row,
         )  # fmt: skip
         demo_card = card(column(self.demo_calls, margins=(14, 10, 10, 10)))
         self._demo = pane(column(label(tr("Demo model only"), "strong"), demo_card, gap=8), "demo_rules")
@@ -162,6 +173,7 @@ class PermissionsPage(QWidget):
         self.sandbox.refresh()
         self.demo_calls.refresh()
         self._show_demo_calls(self._settings.get("demo_calls"))
+        await self._read_file()
         await self._read_sandbox()
         workspace = self._session.opened
         if workspace is not None and (rules := self._all_rules(workspace)):
@@ -171,6 +183,28 @@ class PermissionsPage(QWidget):
                 return
             if workspace is self._session.opened:
                 self._refresh(usage)
+
+    async def _read_file(self) -> None:
+        """Read the file of the settings again, and say what is wrong with it, or with the lists in it."""
+        services = self._session.app
+        error = await services.read_settings()
+        settings = services.settings
+        faults: list[HelixError] = [error] if error is not None else []
+        faults += home_faults((*settings.home_shown, *settings.home_hidden))
+        faults += reading_faults(settings.reading_added)
+        show_text(self._file_error, "\n".join(error_text(fault) for fault in faults))
+
+    async def _open_file(self) -> None:
+        """Open the file in the system's editor, and make it before if it is missing. Raises HelixError."""
+        comment = tr("The settings of Helix Desktop. The guide says what can be set.")
+        open_text_file(await self._session.app.settings_path(comment))
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Read the file again when the user comes back from an editor."""
+        super().changeEvent(event)
+        is_back = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
+        if is_back and self.isVisible():
+            self._start(self._read_file(), "read settings")
 
     def _all_rules(self, workspace: OpenWorkspace) -> tuple[PermissionRule, ...]:
         conversation = self._session.find_conversation()

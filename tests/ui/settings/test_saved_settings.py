@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import DataDir
@@ -244,54 +244,75 @@ def flip(page: PermissionsPage, name: str) -> None:
     QTest.mouseClick(find_button(page, name), Qt.MouseButton.LeftButton, pos=QPoint(15, 13))
 
 
-async def test_the_list_of_the_home_folder_is_changed_and_reset(
-    permissions: PermissionsPage, session: NothingOnScreen
-) -> None:
-    page, services = permissions, session.app
-    press(page, "open:home_names")
-    area = lines(page, "home_names")
-    names = area.toPlainText().splitlines()
-    assert ".pyenv" in names
-    area.setPlainText("\n".join([*(name for name in names if name != ".pyenv"), "~/tools/", "../x"]))
-    press(page, "save:home_names")
-    await until(lambda: services.settings.home_shown == ("tools",), "it is saved")
-    assert services.settings.home_hidden == (".pyenv",)
-    assert "tools" in services.settings.home_names
-    await until(lambda: "tools" in area.toPlainText().splitlines(), "as it was understood")
-    press(page, "reset:home_names")
-    press(page, "save:home_names")
-    await until(lambda: services.settings.home_shown == services.settings.home_hidden == (), "the defaults")
+def come_back(page: PermissionsPage) -> None:
+    """Let the page know that its window is active again, as after a visit to an editor."""
+    QApplication.sendEvent(page, QEvent(QEvent.Type.ActivationChange))
 
 
-async def test_the_list_of_reading_commands_is_refused_changed_and_reset(
+def file_error(page: PermissionsPage) -> str:
+    """Return what the page says is wrong with the file of the settings; empty if nothing is."""
+    words = page.findChild(QLabel, "settings_file_error")
+    assert isinstance(words, QLabel)
+    return "" if words.isHidden() else words.text()
+
+
+async def test_the_lists_of_the_sandbox_are_shown_and_changed_in_the_file(
     permissions: PermissionsPage, session: NothingOnScreen
 ) -> None:
+    """A missing file is made first; what is wrong in it is said, and counts for nothing."""
     page, services = permissions, session.app
-    press(page, "open:reading_lines")
-    area, form = lines(page, "reading_lines"), page.reading
-    before = area.toPlainText().splitlines()
-    assert any(line.startswith("git status ") for line in before)
-    area.setPlainText("\n".join([*before, "bash FILES"]))
-    press(page, "save:reading_lines")
-    await until(lambda: "runs other programs" in form.errors().get("reading_lines", ""), "why it cannot be")
-    assert services.settings.reading_added == ()
-    assert area.toPlainText().endswith("bash FILES"), "what was typed stays"
-    kept = [line for line in before if not line.startswith("cat ")]
-    area.setPlainText("\n".join([*kept, "mytool list FILES --json"]))
-    assert not form.errors()
-    press(page, "save:reading_lines")
-    await until(lambda: services.settings.reading_added == ("mytool list FILES --json",), "it is saved")
-    assert services.settings.reading_removed == ("cat",)
-    assert "mytool list FILES --json" in services.settings.reading_lines
-    press(page, "reset:reading_lines")
-    press(page, "save:reading_lines")
-    await until(
-        lambda: services.settings.reading_added == services.settings.reading_removed == (), "the defaults"
+    path = services.data_dir.settings_file
+    with use_browser(("file",)) as editor:
+        press(page, "open_settings_file")
+        await until(lambda: editor.addresses, "the file in an editor")
+    assert editor.addresses == [path.as_uri()]
+    assert path.read_text(encoding="utf-8").startswith("# The settings of Helix Desktop.")
+    home, programs = lines(page, "home_names"), lines(page, "reading_lines")
+    assert home.isReadOnly()
+    assert programs.isReadOnly()
+    assert ".pyenv" in home.toPlainText().splitlines()
+    assert "cat " in programs.toPlainText()
+
+    changes = (
+        "# mine",
+        'home_shown = ["~/tools/", "../x"]',
+        'home_hidden = [".pyenv"]',
+        'reading_added = ["mytool list FILES --json", "bash FILES"]',
+        'reading_removed = ["cat"]',
     )
+    path.write_text("\n".join(changes), encoding="utf-8")
+    come_back(page)
+    await until(lambda: "tools" in home.toPlainText().splitlines(), "what the file says")
+    assert ".pyenv" not in home.toPlainText().splitlines()
+    listed = programs.toPlainText().splitlines()
+    assert "mytool list FILES --json" in listed
+    assert not [line for line in listed if line.startswith(("cat ", "bash "))]
+    assert services.settings.reading_lines == tuple(listed)
+    await until(lambda: file_error(page), "what is wrong")
+    assert "The name “../x” is invalid. It must be a path below the home folder." in file_error(page)
+    assert "The line “bash FILES” is invalid. bash runs other programs." in file_error(page)
+
     flip(page, "reading_commands")
-    await until(lambda: not services.settings.reading_commands, "it is off")
+    await until(lambda: "reading_commands = false" in path.read_text(encoding="utf-8"), "it is off")
+    assert path.read_text(encoding="utf-8").startswith("# mine\n"), "nothing else of the file is written"
     assert services.settings.reading_lines == ()
     assert not find_button(page, "open:reading_lines").isEnabled()
+
+
+async def test_a_file_with_an_error_is_named_with_its_line(
+    permissions: PermissionsPage, session: NothingOnScreen
+) -> None:
+    page, path = permissions, session.app.data_dir.settings_file
+    path.write_text('theme = "dark"\nreading_added = ls\n', encoding="utf-8")
+    come_back(page)
+    await until(lambda: "settings.toml" in file_error(page), "the file")
+    assert "line 2" in file_error(page)
+    path.write_text('theme = "dark"\nreading_added = "ls"\n', encoding="utf-8")
+    come_back(page)
+    await until(lambda: "invalid: reading_added" in file_error(page), "the field")
+    path.write_text("", encoding="utf-8")
+    come_back(page)
+    await until(lambda: not file_error(page), "no error any more")
 
 
 async def test_instructions_are_read_again_when_the_user_is_back_from_an_editor(
