@@ -479,6 +479,25 @@ class SessionVersions:
         return "" if first.is_version else first.branch_of
 
 
+def log_parts(session_id: str, last_seq: int, by_id: Mapping[str, SessionSummary]) -> dict[str, int]:
+    """Return the sessions that a log is made of, each with the last event that it takes from it."""
+    parts: dict[str, int] = {}
+    while session_id and session_id not in parts:
+        parts[session_id] = last_seq
+        summary = by_id.get(session_id)
+        if summary is None:
+            break
+        last_seq = min(last_seq, summary.branch_seq)
+        session_id = summary.branch_of
+    return parts
+
+
+def versions_with(by_id: Mapping[str, SessionSummary], session_id: str, seq: int) -> list[str]:
+    """Return the versions of a session whose logs have its event `seq`, oldest first; 0: any of its log."""
+    versions = SessionVersions(by_id.values()).ids_of(session_id)
+    return [each for each in versions if log_parts(each, seq, by_id).get(session_id, -1) >= seq]
+
+
 class TreeRow(msgspec.Struct, frozen=True):
     """A session in a list, how many of its ancestors are listed above it, and the ids of its versions."""
 

@@ -24,7 +24,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.files.mention import is_whole_name, name_start
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PASSAGE_KINDS, PassageKind, PassageQuery
-from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary
+from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary, versions_with
 from helix_desktop.domain.text_search import ExcerptSize, RankedText, WordRank, normalize, parse_query
 from helix_desktop.services.closed_workspaces import ClosedSessions
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
@@ -168,6 +168,10 @@ class SearchFindings:
             else:
                 hits[hit] = (rank, -hit.at)
         self._more |= {(part.workspace_id, session) for session in part.more}
+
+    def versions_with(self, workspace_id: str, hit: SearchHit) -> list[str]:
+        """Return the ids of the versions of its session that hold a hit, oldest first."""
+        return versions_with(self._summaries[workspace_id], hit.session, hit.seq)
 
     def sessions(self) -> list[SessionHits]:
         """Return the sessions with hits, the best first, as are the hits of each; equal ones newest first.

@@ -166,13 +166,14 @@ class RemoveWorkspace(Intent, frozen=True):  # from the list
     workspace_id: str
 class NewSession(Intent, frozen=True):  # in a workspace by its id; none: the one on screen
     workspace_id: str = ""
-# of any workspace, in the window that shows it: at an event, with a text marked, or at an output of its cache
+# of any workspace, in the window that shows it: at an event or, of its outputs, at a line; with a text marked
 class GoToSession(Intent, frozen=True):
     workspace_id: str
     session_id: str
     seq: int = 0
     mark: str = ""
     digest: str = ""
+    line: int = 0
 class RefreshLists(Intent, frozen=True): ...  # of workspaces and sessions, in all windows
 class NewWindow(Intent, frozen=True): ...
 class OpenPicker(Intent, frozen=True):  # with something typed already: ">" lists commands
@@ -319,8 +320,10 @@ class ShowInTimeline(Intent, frozen=True):  # the card of a rewrite
     is_handover: bool = False
 class LookAtStep(Intent, frozen=True):  # what was sent then, by its event; 0: now
     seq: int
-class OpenCacheEntry(Intent, frozen=True):  # a content on the Outputs page
+class OpenCacheEntry(Intent, frozen=True):  # a content on the Outputs page, with a text marked from a line on
     digest: str
+    mark: str = ""
+    line: int = 0
 # a content, or its lines `first` to `last` (0: all), into the next message
 class Recall(Intent, frozen=True):
     digest: str

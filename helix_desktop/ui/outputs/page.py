@@ -86,6 +86,7 @@ class OutputsPage(ThemedBackground):
         self._is_refreshing = self._refresh_again = False
         self._is_listed = False  # the entries of the source: until then none of them are left out
         self._pending_digest = ""
+        self._marked = ("", "", 0)  # a digest, words in that content, and the line from which they count
         self._choices_source: CacheSource | None = None  # that is asked for what a filter can name
         self._current_filter, self._is_searching = CacheFilter(), False
         self._canceled_filter: CacheFilter | None = None  # whose search the user ended
@@ -185,6 +186,12 @@ class OutputsPage(ThemedBackground):
         else:
             self.refresh()
 
+    def mark(self, digest: str, words: str, line: int) -> None:
+        """Mark words in a content whenever it is shown, from a line on; until then another one may be."""
+        self._marked = (digest, words, line)
+        if self.preview.digest == digest:
+            self.preview.content.find_text(words, line)
+
     @property
     def selected(self) -> str:
         """Return the digest of the entry that is selected, or will be once listed; empty without one."""
@@ -194,8 +201,13 @@ class OutputsPage(ThemedBackground):
         """Show a content, if it is still the one that is selected."""
         if state.row.digest == self.table.current_digest():
             self.preview.show_state(state)
-            words = _longest_word(self._current_filter.text) if state.row.is_hit_inside else ""
-            self.preview.content.find_text(words)
+            digest, words, line = self._marked
+            if digest != state.row.digest:
+                if not self._pending_digest:
+                    self._marked = ("", "", 0)
+                words = _longest_word(self._current_filter.text) if state.row.is_hit_inside else ""
+                line = 0
+            self.preview.content.find_text(words, line)
 
     def set_verified(self, digest: str, ok: bool, text: str) -> None:
         if not ok:

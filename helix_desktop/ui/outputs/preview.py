@@ -183,8 +183,8 @@ class EntryContent(ContentViewer):
             self._show_view("text" if self.text.content.is_text else "hex")
         super().open_find()
 
-    def find_text(self, text: str) -> None:
-        super().find_text(text)
+    def find_text(self, text: str, line: int = 0) -> None:
+        super().find_text(text, line)
         if self.view not in _IN_TEXT:
             self.find_bar.hide()
 

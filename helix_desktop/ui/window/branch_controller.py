@@ -11,7 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import AgentWorking, HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.store import SessionSummary, SessionVersions
+from helix_desktop.domain.store import SessionSummary, SessionVersions, log_parts
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.changes.change_groups import LineCounts
 from helix_desktop.ui.changes.reverts.revert_flow import RevertFlow
@@ -42,7 +42,7 @@ def find_versions(
     """
     by_id = {summary.id: summary for summary in summaries}
     own = SessionVersions(by_id.values()).ids_of(session_id)
-    parts = _log_parts(session_id, len(log), by_id)
+    parts = log_parts(session_id, len(log), by_id)
     found: dict[RowKey, Versions] = {}
     groups = _groups(by_id.values())
     for parent, seq, how in sorted(groups, key=lambda point: point[1]):
@@ -74,18 +74,6 @@ def _row_of_versions(log: Sequence[RecordedEvent], seq: int, *, is_edit: bool) -
                 break
     messages = (shared for shared in reversed(log[:seq]) if isinstance(shared.event, UserSpoke))
     return next((RowKey(shared.seq) for shared in messages), None)
-
-
-def _log_parts(session_id: str, last_seq: int, by_id: dict[str, SessionSummary]) -> dict[str, int]:
-    """Return the sessions that a log is made of, each with the last event that it takes from it."""
-    parts: dict[str, int] = {}
-    while session_id and session_id not in parts:
-        parts[session_id] = last_seq
-        summary = by_id.get(session_id)
-        if summary is None:
-            break
-        session_id, last_seq = summary.branch_of, min(last_seq, summary.branch_seq)
-    return parts
 
 
 def _groups(summaries: Iterable[SessionSummary]) -> dict[_Point, list[SessionSummary]]:

@@ -223,7 +223,7 @@ class SessionNavigation(WindowPart):
             self._window.perform(_REMEDIES[remedy])
 
     @handles(intents.OpenCacheEntry)
-    async def show_cache_entry(self, digest: str) -> None:
+    async def show_cache_entry(self, digest: str, mark: str, line: int) -> None:
         """Show an entry on the Outputs page; of one that the user removed as a secret, say that."""
         workspace = self._session.workspace
         removed_at_ms = await workspace.store.redaction.redacted_at(digest)
@@ -232,7 +232,9 @@ class SessionNavigation(WindowPart):
             self._session.notify(Notice("removed-output", what, workspace_id=workspace.id, is_brief=True))
             return
         self._window.show_page("cache")
-        self._views.outputs.get().select(digest)
+        outputs = self._views.outputs.get()
+        outputs.select(digest)
+        outputs.mark(digest, mark, line)
 
     @handles(intents.ShowEvent)
     def show_event(self, seq: int, mark: str) -> None:

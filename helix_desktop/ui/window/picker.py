@@ -637,11 +637,16 @@ class Picker(QuickPicker):
         perform(self, intent)
 
     def _way_to(self, row: FoundHit) -> intents.GoToSession:
+        """Return where a hit stands: in the version on screen if that holds it, else in the newest one."""
         assert self._search is not None
-        hit, found = row.hit, row.found
-        mark = self._search.mark if hit.kind == "message" else ""
-        session_id = found.summary.id if found.summary is not None else ""
-        return intents.GoToSession(found.workspace_id, session_id, hit.seq, mark, hit.digest)
+        hit = row.hit
+        workspace_id = row.found.workspace_id
+        session_id = ""
+        if row.found.summary is not None:
+            versions = self._search.findings.versions_with(workspace_id, hit)
+            session_id = self._session.id if self._session.id in versions else versions[-1]
+        mark = self._search.mark if hit.kind == "message" or hit.line else ""
+        return intents.GoToSession(workspace_id, session_id, hit.seq, mark, hit.digest, hit.line)
 
     def _search_on(self, found: SessionHits | None) -> None:
         """Search all of one session; without one, large outputs, too."""

@@ -374,7 +374,9 @@ class WorkspaceController(WindowPart):
         return found
 
     @handles(intents.GoToSession)
-    async def go_to(self, workspace_id: str, session_id: str, seq: int, mark: str, digest: str) -> None:
+    async def go_to(
+        self, workspace_id: str, session_id: str, seq: int, mark: str, digest: str, line: int
+    ) -> None:
         self._window.leave_settings()
         if session_id:
             window = await self.open_in_front(workspace_id, session_id)
@@ -383,7 +385,7 @@ class WorkspaceController(WindowPart):
             if self._session.workspace_id != workspace_id:
                 await self.open_workspace(workspace_id)
         if digest:
-            window.perform(intents.OpenCacheEntry(digest))
+            window.perform(intents.OpenCacheEntry(digest, mark, line))
         elif seq and (window is not self._window or self._session.id == session_id):
             window.perform(intents.ShowEvent(seq, mark))
 

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QWidget
 
 from helix_desktop.domain.store import Commit
 from helix_desktop.services.search_everything import SearchFindings, SearchPart, SearchRequest
-from helix_desktop.ui.chat.rows.row_types import UserRow
+from helix_desktop.ui.chat.actions import RetryAnswer
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, TurnFooterRow, UserRow
 from helix_desktop.ui.design.style.theme import current_theme
 from helix_desktop.ui.kit.intents import SearchEverything
 from helix_desktop.ui.window.picker import Picker, SessionRow
@@ -238,6 +239,54 @@ async def test_results_open_where_they_stand(tmp_path: Path, rig: WindowRig) -> 
     await _check_an_output_and_the_filters(rig)
     await _check_what_is_said(rig)
     await _check_more_of_a_session(tmp_path, rig, lexer)
+
+
+async def open_first(rig: WindowRig, words: str, kind: str) -> None:
+    """Search everything, and open the first result of a kind."""
+    picker = rig.window.picker
+    rig.window.perform(SearchEverything(words))
+    await until(lambda: any(isinstance(line.value, FoundHit) for line in picker.list_view.rows), words)
+    choose(picker, kind)
+    QTest.keyClick(picker.search, Qt.Key.Key_Return)
+
+
+async def opens(rig: WindowRig, words: str, session_id: str) -> None:
+    await open_first(rig, words, "message")
+    await until(rig.chat.find_bar.isVisible, "the word marked")
+    await until(lambda: rig.wiring.session.id == session_id, f"the version with {words}")
+
+
+async def test_a_hit_opens_the_newest_version_that_has_it(rig: WindowRig) -> None:
+    """It stays where the user is if that version has it, too."""
+    async with ChatServer(replies_in_order(text_reply("An ebb"), text_reply("A flood"))) as server:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Read the gauge")
+        first, controller = rig.conversation.session.id, rig.wiring.workspace_controller
+        rig.perform(RetryAnswer(rig.rows(TurnFooterRow)[0].key.seq))
+        await until(lambda: rig.conversation.session.id != first, "the other version")
+        await until(lambda: "A flood" in str(rig.rows(AssistantRow)), "its answer")
+        await rig.wait_for_turn_end()
+        newest = rig.conversation.session.id
+        await controller.new_session()
+        await opens(rig, "gauge", newest)
+        await opens(rig, "ebb", first)
+        await opens(rig, "gauge", first)
+
+
+async def test_a_hit_in_an_output_is_scrolled_to(tmp_path: Path, rig: WindowRig) -> None:
+    """To the line with all words, also where that output is on screen already."""
+    output = "".join(f"lexer {number}\n" for number in range(300)) + "    while lexer.pos:\n"
+    long = ({**message, "content": output} if message["role"] == "tool" else message for message in LEXER)
+    await import_session(rig, tmp_path, "long", *long)
+
+    def line() -> int:
+        return rig.window.pages.outputs.get().preview.content.text.textCursor().blockNumber()
+
+    for _ in range(2):
+        await open_first(rig, "lexer while", "output")
+        await until(lambda: rig.window.page() == "cache" and line() == 300, "its line")
+        rig.window.pages.outputs.get().preview.content.text.moveCursor(QTextCursor.MoveOperation.Start)
 
 
 async def _check_a_message_of_another_workspace(rig: WindowRig, lexer: str) -> None:

@@ -22,6 +22,7 @@ from helix_desktop.domain.store import (
     SessionSummary,
     SessionVersions,
     session_tree,
+    versions_with,
 )
 from helix_desktop.domain.text_search import MAX_QUERY_LENGTH, parse_query
 from helix_desktop.words.translation import translate
@@ -177,6 +178,22 @@ def test_versions_of_a_deleted_session_stay_versions_of_one_another() -> None:
     assert SessionVersions(lines).ids_of("not listed") == ("not listed",)
     circle = [version("x", "y", 1), version("y", "x", 2)]
     assert [row.versions for row in session_tree(circle)] == [("x", "y")], "though no app writes that"
+
+
+def test_an_event_is_in_the_versions_that_began_behind_it() -> None:
+    lines = [
+        line("a", 1),
+        version("retried", "a", 7),
+        version("edited", "retried", 8, "edit"),
+        version("rewound", "a", 9, "rewind"),
+    ]
+    by_id = {summary.id: summary for summary in lines}
+    assert versions_with(by_id, "a", 3) == ["a", "retried", "edited"]
+    assert versions_with(by_id, "a", 4) == ["a"], "they began with event 3"
+    assert versions_with(by_id, "retried", 5) == ["retried"]
+    assert versions_with(by_id, "edited", 9) == ["edited"]
+    assert versions_with(by_id, "rewound", 9) == ["rewound"]
+    assert versions_with(by_id, "gone", 9) == ["gone"]
 
 
 def test_a_version_that_is_in_use_keeps_its_session_out_of_the_archive() -> None:

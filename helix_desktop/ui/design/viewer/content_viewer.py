@@ -138,24 +138,31 @@ class FindBar(FindLine):
         self._text = text
         self._hits: list[Match] = []
         self._current = 0
+        self._line = 0  # from which on the first hit is looked for
         self._results: Iterator[Match | None] = iter(())
         self._debounce = QTimer(self, singleShot=True, interval=_DEBOUNCE_MS)
         self._debounce.timeout.connect(self.search)
         self._continue_timer = QTimer(self, singleShot=True, interval=0)
         self._continue_timer.timeout.connect(self._continue_search)
-        self.field.textChanged.connect(lambda _: self._debounce.start())
+        self.field.textChanged.connect(lambda _: self._search_soon())
 
     def open_bar(self) -> None:
         super().open_bar()
         if self.field.text() and not self._hits:
             self.search()
 
-    def find_text(self, query: str) -> None:
-        """Search for words without taking the keyboard; without any, go."""
+    def find_text(self, query: str, line: int) -> None:
+        """Search for words from a line on, without taking the keyboard; without any, go."""
+        self._line = line
         with QSignalBlocker(self.field):
             self.field.setText(query)
         self.setVisible(bool(query))
         self.search()
+
+    def _search_soon(self) -> None:
+        """Search for what is typed, from the first line on."""
+        self._line = 0
+        self._debounce.start()
 
     def close_bar(self) -> None:
         self.clear_hits()
@@ -201,7 +208,12 @@ class FindBar(FindLine):
             self._show_count(tr("No results"))
             return
         first = self._text.page_index
-        self._current = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)
+        following = (
+            number
+            for number, hit in enumerate(self._hits)
+            if self._text.page_of(hit) >= first and hit.row + 1 >= self._line
+        )
+        self._current = next(following, 0)
         self.step(0)
         self.found.emit(self.field.text())
 
@@ -556,10 +568,13 @@ class ContentViewer(Themed, Card):
         self.meta.setMinimumWidth(self.min_facts_px)
         shorten_row(self.head, width, (self._show_position, self.meta.setVisible))
 
-    def find_text(self, text: str) -> None:
-        """Mark these words and show the first of them; the keyboard stays where it is. No words: end that."""
+    def find_text(self, text: str, line: int = 0) -> None:
+        """Mark these words and show the first of them from a line on; the keyboard stays where it is.
+
+        No words: end that.
+        """
         if text or self._search_text:
-            self.find_bar.find_text(text)
+            self.find_bar.find_text(text, line)
         self._search_text = text
 
     def open_find(self) -> None:
