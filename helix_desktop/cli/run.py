@@ -60,6 +60,8 @@ def run_turn(args: argparse.Namespace) -> int:
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         workspace.require_policy()  # before anything starts for a turn that can't be
+        if args.allow_git:
+            print_notice(_git_text(await services.tools.allow_git(workspace.id)))
         message = await _expand_message(services, workspace, args.message)
         found = await services.tools.file_index(workspace.id).look_up(message[0])
         if found.missing:
@@ -114,6 +116,16 @@ def run_turn(args: argparse.Namespace) -> int:
             raise
 
     return with_workspace(args, work)
+
+
+def _git_text(folders: Sequence[str]) -> str:
+    """Return what the user allowed of git folders outside of the workspace."""
+    if not folders:
+        return tr(
+            "The git folder of this checkout isn't outside of the workspace: there is nothing to allow."
+        )
+    names = ", ".join(map(escape_hidden_name, folders))
+    return tr("Commands may commit from now on in {folders}.", folders=names)
 
 
 async def _start_servers(services: AppServices, workspace_id: str) -> tuple[McpServerFailed, ...]:

@@ -31,6 +31,7 @@ from helix_desktop.tools.files.file_versions import JailedFileVersionChecker
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.outer_git import allowed_git, find_outer_git
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_scope import (
     NoSandbox,
@@ -143,7 +144,12 @@ class ToolService:
         if workspace_id not in self._guards:
             root = Path(self._registry.get(workspace_id).path)
             folder = self._registry.data_folder(workspace_id) / SAVED_CHANGES_FOLDER
-            self._guards[workspace_id] = AutoRunGuard(root, self.sandboxes.home, folder)
+            self._guards[workspace_id] = AutoRunGuard(
+                root,
+                self.sandboxes.home,
+                folder,
+                lambda: allowed_git(self._root(workspace_id), self.grants(workspace_id).git_folders),
+            )
         return self._guards[workspace_id]
 
     def auto_run(self, workspace_id: str) -> AutoRunStore:
@@ -226,7 +232,41 @@ class ToolService:
 
     def grants(self, workspace_id: str) -> ToolGrants:
         record = self._registry.get(workspace_id)
-        return ToolGrants(record.sandbox, record.network, record.fetch)
+        return ToolGrants(record.sandbox, record.network, record.fetch, record.git_folders)
+
+    async def git_folders_outside(self, workspace_id: str) -> tuple[str, ...]:
+        """Return the git folders outside of a workspace that its checkout uses."""
+        git = await asyncio.to_thread(find_outer_git, self._root(workspace_id))
+        return git.paths if git is not None else ()
+
+    async def allow_git(self, workspace_id: str) -> tuple[str, ...]:
+        """Let commands change those git folders from their next call on; return them. Raises HelixError."""
+        folders = await self.git_folders_outside(workspace_id)
+        self._registry.change(workspace_id, git_folders=folders, git_asked=folders)
+        return folders
+
+    def forbid_git(self, workspace_id: str) -> None:
+        """Let commands only read git folders outside of a workspace. Raises HelixError."""
+        self._registry.change(workspace_id, git_folders=())
+
+    async def git_folders_to_ask_about(self, workspace_id: str) -> tuple[str, ...]:
+        """Return the git folders outside that the user was not asked about yet: each is returned once.
+
+        Raises HelixError.
+        """
+        record = self._registry.get(workspace_id)
+        folders = await self.git_folders_outside(workspace_id)
+        if (
+            not record.trusted
+            or not record.sandbox
+            or set(folders) <= {*record.git_folders, *record.git_asked}
+        ):
+            return ()
+        self._registry.change(workspace_id, git_asked=folders)
+        return folders
+
+    def _root(self, workspace_id: str) -> Path:
+        return Path(os.path.realpath(self._registry.get(workspace_id).path))
 
 
 def _bundled_ripgrep() -> Ripgrep:

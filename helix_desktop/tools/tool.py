@@ -73,12 +73,14 @@ def store_errors_as_tool_errors() -> Iterator[None]:
 class ToolGrants(msgspec.Struct, frozen=True):
     """What tools may do: `sandbox`: commands run in a sandbox if the system has one; `network`: with network.
 
-    `fetch`: there is a tool that fetches web pages; each host needs approval.
+    `fetch`: there is a tool that fetches web pages; each host needs approval. `git_folders`: git folders
+    outside of the workspace, links resolved, in which git may write what ordinary work changes.
     """
 
     sandbox: bool = True
     network: bool = False
     fetch: bool = False
+    git_folders: tuple[str, ...] = ()
 
 
 CurrentGrants = Callable[[], ToolGrants]

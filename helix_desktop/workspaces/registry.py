@@ -68,6 +68,8 @@ class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
     While `history_paused` the first copy of its files waits.
     `cache_filters` has the Outputs page's last filter, without a name; named ones are of earlier versions.
+    `git_folders` are git folders outside that commands may change as ordinary work does; `git_asked` are
+    those that the user was asked about.
     `interrupted`: the app ended during a turn here that the user has not looked at since, or one runs.
     """
 
@@ -99,6 +101,8 @@ class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
     history_quota: int = QUOTA
     history_paused: bool = False
     cache_filters: tuple[SavedFilter, ...] = ()
+    git_folders: tuple[str, ...] = ()
+    git_asked: tuple[str, ...] = ()
 
 
 class WorkspaceRecord(StoredRecord, frozen=True, kw_only=True):

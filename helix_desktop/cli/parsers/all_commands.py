@@ -265,6 +265,13 @@ def _add_run_limits(run: argparse.ArgumentParser) -> None:
     )
     add_flag(run, "--trust", tr("trust the folder from now on"))
     add_flag(run, "--yes", tr("approve all requests"))
+    add_flag(
+        run,
+        "--allow-git",
+        tr(
+            "let commands commit from now on where the git folder of the checkout is outside of the workspace"
+        ),
+    )
 
 
 def add_slash_commands(commands: Commands, common: argparse.ArgumentParser) -> None:

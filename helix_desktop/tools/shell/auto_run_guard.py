@@ -17,7 +17,7 @@ import struct
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,6 +42,7 @@ from helix_desktop.tools.shell.git_config import (
     parse_git_config,
     without_settings,
 )
+from helix_desktop.tools.shell.outer_git import OuterGit, look_at, take_out_of
 from helix_desktop.tools.shell.saved_changes import (
     NOTHING,
     AutoRunState,
@@ -64,6 +65,8 @@ log = logging.getLogger(__name__)
 _MAX_ROUNDS = 5
 _MAX_REASON = 300  # characters
 _GIT = ".git"
+_FROM_GIT = "from-git"
+_NOT_USUAL = "not what ordinary work changes in a git folder"
 _GITDIR = b"gitdir: "
 _CONFIGS = ("config", "config.worktree", "sequencer/opts")
 _TODO = "rebase-merge/git-rebase-todo"
@@ -95,8 +98,18 @@ class AutoRunGuard:
     `folder` is where what was taken out is saved, and what a crash must not lose.
     """
 
-    def __init__(self, root: Path, home: Path | None = None, folder: Path | None = None) -> None:
-        """Without a `folder`, a new temporary one is used, which stays."""
+    def __init__(
+        self,
+        root: Path,
+        home: Path | None = None,
+        folder: Path | None = None,
+        outer_git: Callable[[], OuterGit | None] = lambda: None,
+    ) -> None:
+        """Without a `folder`, a new temporary one is used, which stays.
+
+        `outer_git` returns the git folders outside of the workspace that commands may change now.
+        """
+        self._outer_git = outer_git
         self.root = Path(os.path.realpath(root))
         self._home = Path(os.path.realpath(home or find_home()))
         self.saved_changes = SavedChanges(folder)
@@ -341,7 +354,19 @@ class AutoRunGuard:
             if not found or not takes_out or any(change.outcome == "failed" for change in changes):
                 break
             now = self._look(before.hidden)
-        return [*changes, *map(self._save_change, self._waiting(before, now))]
+        outside = self._taken_out_of_git(before) if takes_out else ()
+        return [*changes, *outside, *map(self._save_change, self._waiting(before, now))]
+
+    def _taken_out_of_git(self, before: AutoRunState) -> Iterator[AutoRunChange]:
+        """Take out of git folders outside what ordinary work of git doesn't make; none of it waits."""
+        for folder, former in before.outer_git.items():
+            try:
+                for taken in take_out_of(Path(folder), former, self.saved_changes.folder / _FROM_GIT):
+                    reason = f"kept at {taken.kept_at}" if taken.kept_at else "not a regular file"
+                    yield AutoRunChange(taken.path, reasons=(_NOT_USUAL, reason), outcome="removed")
+            except OSError:
+                log.warning("what is new in %s could not be taken out", folder, exc_info=True)
+                yield AutoRunChange(folder, reasons=(_NOT_USUAL,), outcome="failed")
 
     def _save(self, before: AutoRunState | None) -> None:
         self.saved_changes.save_open(OpenState(before, self._undecided, self._unreported))
@@ -356,6 +381,9 @@ class AutoRunGuard:
 
     def _look(self, hidden: tuple[str, ...]) -> AutoRunState:
         state = AutoRunState(hidden=hidden, key_links=self._key_links(hidden), at_ns=time.time_ns())
+        git = self._outer_git()
+        if git is not None:
+            state.outer_git = look_at(git.folders)
         folders = self._tree.folders()
         git_folders: dict[str, None] = {}
         tops = [folder for folder, names in folders.items() if _GIT in names]

@@ -39,6 +39,7 @@ from helix_desktop.permissions.rules import (
 from helix_desktop.tools.files.jail import IGNORE_FILE, Jail
 from helix_desktop.tools.process import ProcessResult, ProcessSpec, held, run_process
 from helix_desktop.tools.shell.auto_run_guard import AutoRunGuard
+from helix_desktop.tools.shell.outer_git import OuterGit, allowed_git, outer_git_note
 from helix_desktop.tools.shell.reading_access import ReadingAccess
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.sandbox_scope import (
@@ -168,6 +169,10 @@ class CommandContext(msgspec.Struct, frozen=True):
     @property
     def contains_home(self) -> bool:
         return self.sandbox_provider.home.is_relative_to(self.root)
+
+    def allowed_git(self) -> OuterGit | None:
+        """Return the git folders outside of the workspace that the user allowed to be changed. Blocks."""
+        return allowed_git(self.root, self.current_grants().git_folders)
 
 
 class RunCommand(Tool[RunCommandArguments]):
@@ -346,7 +351,13 @@ class RunCommand(Tool[RunCommandArguments]):
         if hidden is not None:
             access = "sandboxed to read only, no network"
         shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
-        head = describe_result(result, args.timeout_s, access, str(shown_path), unseen)
+        git_note = ""
+        if sandbox.kind != "none" and scope.outer_git is None:
+            git_note = await asyncio.to_thread(
+                outer_git_note, self._context.root, result.output, sandbox.kind
+            )
+        notes = (access, *filter(None, (git_note,)))
+        head = describe_result(result, args.timeout_s, "; ".join(notes), str(shown_path), unseen)
         return ToolResult(
             head.encode(errors="surrogateescape") + result.output,
             result.exit_code == 0,
@@ -409,6 +420,11 @@ class RunCommand(Tool[RunCommandArguments]):
             scope = context.sandbox_provider.scope_for(
                 context.root, scratch.folder(), scratch.private_folder()
             )
+            if sandbox.kind == "bubblewrap":
+                git = context.allowed_git()
+                # Git would take what it doesn't see of a checkout for deleted, and commit that.
+                if git is not None and not scope.hides(git.top):
+                    scope = replace(scope, outer_git=git)
             if hidden is not None:
                 scope = replace(scope, is_read_only=True, hidden=(*scope.hidden, *hidden))
             with sandbox.wrap(spec, scope, network) as confined:

@@ -26,6 +26,7 @@ from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.file_lookups import read_text
 from helix_desktop.tools.shell.git_config import GitPaths, find_git_paths
 from helix_desktop.tools.shell.home_view import filtered
+from helix_desktop.tools.shell.outer_git import git_mounts
 from helix_desktop.tools.shell.sandbox_landlock import SCOPE_SINCE, abi_version, create_socket_restriction
 from helix_desktop.tools.shell.sandbox_scope import (
     NetworkReach,
@@ -244,6 +245,7 @@ class _Mounts:
         if network:
             for name in _NAMES:
                 words += ("--ro-bind-try", name, name)
+        words += self._outer_checkout()
         if not is_all:
             words += (bind_root, str(root), str(root))
         for folder in self._around_hidden():
@@ -256,6 +258,8 @@ class _Mounts:
             words += ("--ro-bind-try", str(path), str(path))
         if scope.contains_home:
             words += self._filtered()
+        if scope.outer_git is not None:
+            words += git_mounts(scope.outer_git, is_read_only=scope.is_read_only)
         if not scope.is_read_only:
             words += _protect_git(find_git_paths(root, scope.home))
         for folder in covered:
@@ -276,6 +280,19 @@ class _Mounts:
         folders = {folder for path in paths for folder in path.parents if root in folder.parents}
         is_all = root == Path("/")
         return sorted(folder for folder in folders if not is_all or folder.is_relative_to(home))
+
+    def _outer_checkout(self) -> Iterator[str]:
+        """Yield the options that show the checkout around a workspace in `/tmp`, where nothing else is seen.
+
+        Without its files, git would count them as deleted.
+        """
+        git = self._scope.outer_git
+        if git is None or git.top == self._scope.root or Path("/tmp") not in git.top.parents:
+            return
+        yield from ("--ro-bind", str(git.top), str(git.top))
+        for path in (*self._scope.hidden, *self._view.secrets):
+            if git.top in path.parents and not path.is_relative_to(self._scope.root):
+                yield from _hide(path)
 
     def _homes(self) -> Iterator[str]:
         """Yield the options that cover homes, and show what commands see of them."""
@@ -307,7 +324,7 @@ class _Mounts:
         home_copy.mkdir(mode=0o700, exist_ok=True)
         yield from ("--bind", str(home_copy), str(scope.home))
         shown = ((entry.path, entry.source.is_dir()) for entry in self._view.shown)
-        others = ((path, path.is_dir()) for path in (scope.root, *scope.read_only))
+        others = ((path, path.is_dir()) for path in (scope.root, *scope.read_only, *self._git_folders()))
         points = {
             path.relative_to(scope.home): is_folder
             for path, is_folder in (*shown, *others)
@@ -321,6 +338,10 @@ class _Mounts:
         for point in sorted(inside):
             if not any(parent in points for parent in point.parents):
                 make_mount_point(home_copy, point.parts, is_folder=points[point])
+
+    def _git_folders(self) -> tuple[Path, ...]:
+        git = self._scope.outer_git
+        return () if git is None else tuple(folder.path for folder in git.folders)
 
     def _filtered(self) -> Iterator[str]:
         for shown in self._view.shown if self._scope.private else ():

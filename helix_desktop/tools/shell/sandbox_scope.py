@@ -15,6 +15,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.system.home import NO_HOME, home_fault
 from helix_desktop.tools.process import ProcessSpec
 from helix_desktop.tools.shell.home_view import HomeView
+from helix_desktop.tools.shell.outer_git import OuterGit
 
 text = TextContext("Tools")
 
@@ -40,7 +41,7 @@ class SandboxScope(msgspec.Struct, frozen=True):
     Of all else, `hidden` paths cannot be seen, unless they are `read_only`: those can be read, not written.
     Every path exists, with links resolved. `is_read_only`: `root` is only read. Of homes, `view` says what is
     seen. `private` is a folder of the workspace that commands don't see; it gets what they write to
-    the home.
+    the home. `outer_git` are git folders outside of the workspace that the user allowed to be changed.
     """
 
     root: Path
@@ -51,6 +52,7 @@ class SandboxScope(msgspec.Struct, frozen=True):
     is_read_only: bool = False
     view: HomeView = msgspec.field(default_factory=HomeView)
     private: Path | None = None
+    outer_git: OuterGit | None = None
 
     @property
     def contains_home(self) -> bool:

@@ -29,6 +29,7 @@ from helix_desktop.domain.tools import AutoRunChange, AutoRunOutcome
 from helix_desktop.domain.translatable_text import TextContext, plain_text
 from helix_desktop.system.files import read_regular, read_start
 from helix_desktop.system.folders import NEW_FILE, Handle, OpenFolders, link_in, open_in, stat_in
+from helix_desktop.tools.shell.outer_git import OuterGitState
 
 text = TextContext("Tools")
 log = logging.getLogger(__name__)
@@ -180,6 +181,8 @@ class AutoRunState(msgspec.Struct):
     """Other names of hidden files in their folder, with the names that they have there."""
     reported: dict[str, Content] = {}
     """What has changed since, and a command has reported."""
+    outer_git: dict[str, OuterGitState] = {}
+    """Git folders outside of the workspace that commands may change, by their paths."""
     at_ns: int = 0
     """When it was so, in nanoseconds since 1970."""
 

@@ -14,6 +14,7 @@ from helix_desktop.agent.rule_usage import RuleUsage, read_rule_usage
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.tools import McpChange, PermissionRule, RuleEffect, RuleKind
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.permissions.home_folder import home_faults
 from helix_desktop.permissions.reading_programs import reading_faults
 from helix_desktop.permissions.rules import parse_rule
@@ -127,6 +128,7 @@ class PermissionsPage(QWidget):
         self.new_rule = Form(NEW_RULE, Draft({"effect": "deny", "kind": "pattern", "pattern": ""}), gap=8)
         self._undo = UndoLine(self._restore)
         self._trust = QVBoxLayout()
+        self._git = QVBoxLayout()
         self.sandbox, self.reading, self.demo_calls = (
             Form(fields, settings, labels=False, gap=8) for fields in (SANDBOX, READING, DEMO_CALLS)
         )
@@ -155,7 +157,7 @@ class PermissionsPage(QWidget):
             "pattern applies only in a sandbox without network access."
         )
         body = column(
-            self._trust, 6, groups, 14,
+            self._trust, self._git, 6, groups, 14,
             self._heading, self._undo, self._rules, self._demo, 10,
             label(tr("New rule"), "strong"), self.new_rule, label(precedence, "note", wrap=True), gap=8,
         )  # fmt: skip
@@ -226,6 +228,10 @@ class PermissionsPage(QWidget):
         workspace_id = self._session.workspace_id
         if self._session.opened is None:
             return
+        folders = await self._session.app.tools.git_folders_outside(workspace_id)
+        if workspace_id == self._session.workspace_id:
+            allowed = self._session.app.registry.get(workspace_id).git_folders
+            self.show_git(folders, is_allowed=set(folders) <= set(allowed))
         status, is_confined = await self._session.app.tools.sandbox_status(workspace_id)
         if workspace_id == self._session.workspace_id:
             self._settings.set("is_confined", is_confined)
@@ -304,6 +310,39 @@ class PermissionsPage(QWidget):
             margins=(14, 10, 10, 10), gap=12, stretch=1,
         )  # fmt: skip
         self._trust.addWidget(card(parts))
+
+    def show_git(self, folders: Sequence[str], *, is_allowed: bool) -> None:
+        """Show the git folders outside of the workspace, and whether commands may change them."""
+        clear_layout(self._git)
+        if not folders:
+            return
+        icon, color = _EFFECTS["allow" if is_allowed else "ask"][1]
+        status = (
+            tr("Commands can commit in the git folder outside of the workspace.")
+            if is_allowed
+            else tr("The git folder is outside of the workspace. Commands can read it, but not commit.")
+        )
+        change = PushButton(
+            tr("Revoke") if is_allowed else tr("Allow commits"),
+            "danger" if is_allowed else "primary",
+            name="change_git",
+            on_click=lambda: self._start(self._change_git(not is_allowed), "git"),
+        )
+        places = "\n".join(map(escape_hidden_name, folders))
+        words = pane(column(label(status, wrap=True), label(places, "faint", wrap=True), gap=3))
+        parts = row(
+            IconLabel(icon, px=18, color_token=color), ResponsiveRow(words, [change]),
+            margins=(14, 10, 10, 10), gap=12, stretch=1,
+        )  # fmt: skip
+        self._git.addWidget(card(parts))
+
+    async def _change_git(self, is_allowed: bool) -> None:
+        tools, workspace_id = self._session.app.tools, self._session.workspace_id
+        if is_allowed:
+            await tools.allow_git(workspace_id)
+        else:
+            tools.forbid_git(workspace_id)
+        await self._read_sandbox()
 
     def show_rules(
         self,

@@ -25,6 +25,7 @@ from helix_desktop.domain.files.file_use import tool_kind
 from helix_desktop.domain.listeners import OnProgress
 from helix_desktop.domain.retention import RetentionRule
 from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.actions import PutAutoRun
 from helix_desktop.ui.design import dialogs
@@ -263,6 +264,7 @@ class WorkspaceController(WindowPart):
             self._report(repair_notice(health.report), workspace)
             await health.acknowledge()
         await self._report_undone_changes(workspace)
+        await self._ask_about_git(workspace)
         if workspace.id in self._windows.started_workspaces:
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)
@@ -287,6 +289,30 @@ class WorkspaceController(WindowPart):
             self._session.notify(
                 Notice(UNDONE_CHANGES, what, why, "", answers, "warning", workspace_id=place)
             )
+
+    async def _ask_about_git(self, workspace: OpenWorkspace) -> None:
+        """Say once that the git folder is outside of the workspace; offer to let commands commit there."""
+        tools = self._services.tools
+        folders = await tools.git_folders_to_ask_about(workspace.id)
+        if not folders:
+            return
+        what = tr("The git folder of this checkout is outside of the workspace.")
+        places = "\n".join(map(escape_hidden_name, folders))
+        why = tr(
+            "Commands can read it, but git can't commit or fetch until you allow it. "
+            "Hooks and settings stay protected."
+        )
+
+        async def allow() -> None:
+            await tools.allow_git(workspace.id)
+
+        def start() -> None:
+            self._start(allow(), "allow git")
+
+        answers = (Answer(tr("Allow commits"), start, "allow_git", ends=True),)
+        self._session.notify(
+            Notice("outer-git", what, f"{why}\n{places}", "", answers, workspace_id=workspace.id)
+        )
 
     def _listen(self, workspace: OpenWorkspace) -> None:
         if workspace not in self._listening:
