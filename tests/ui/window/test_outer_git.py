@@ -25,13 +25,20 @@ def is_asked(rig: WindowRig) -> bool:
     return any(button.isVisible() for button in rig.window.findChildren(QPushButton, ALLOW))
 
 
+async def opened(rig: WindowRig) -> str:
+    """Open the worktree, and let git be read: a window that closes meanwhile would leave it running."""
+    workspace_id = await rig.open_folder("project")
+    await until(lambda: rig.wiring.services.git.status(workspace_id) is not None, "the state of git")
+    return workspace_id
+
+
 async def test_commits_in_a_git_folder_outside_are_allowed_once_and_taken_back(
     qapp: QApplication, tmp_path: Path
 ) -> None:
     await asyncio.to_thread(make_worktree, tmp_path)
     folders = (str(tmp_path / "main/.git"), str(tmp_path / "main/.git/worktrees/project"))
     async with open_window(qapp, tmp_path) as rig:
-        workspace_id = await rig.open_folder("project", {"a.txt": "one"})
+        workspace_id = await opened(rig)
         registry = rig.wiring.services.registry
         await until(lambda: is_asked(rig), "the notice")
         assert registry.get(workspace_id).git_folders == (), "nothing before the click"
@@ -46,7 +53,7 @@ async def test_commits_in_a_git_folder_outside_are_allowed_once_and_taken_back(
         assert rig.wiring.services.tools.grants(workspace_id).git_folders == folders
     async with open_window(qapp, tmp_path) as rig:
         registry = rig.wiring.services.registry
-        assert await rig.open_folder("project") == workspace_id
+        assert await opened(rig) == workspace_id
         await rig.wiring.settings.show("permissions")
         page = rig.settings.permissions
         await until(lambda: bool(page.findChildren(QPushButton, "change_git")), "the card")
@@ -55,7 +62,7 @@ async def test_commits_in_a_git_folder_outside_are_allowed_once_and_taken_back(
         await until(lambda: registry.get(workspace_id).git_folders == (), "it is taken back")
         await until(lambda: find_button(page, "change_git").text() == "Allow commits", "the offer")
     async with open_window(qapp, tmp_path) as rig:
-        assert await rig.open_folder("project") == workspace_id
+        assert await opened(rig) == workspace_id
         await rig.wiring.settings.show("permissions")
         page = rig.settings.permissions
         await until(lambda: bool(page.findChildren(QPushButton, "change_git")), "the card")
