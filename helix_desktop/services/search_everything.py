@@ -25,7 +25,7 @@ from helix_desktop.domain.files.mention import is_whole_name, name_start
 from helix_desktop.domain.listeners import OnProgress, no_progress
 from helix_desktop.domain.passages import PASSAGE_KINDS, PassageKind, PassageQuery
 from helix_desktop.domain.store import AGENT_KINDS, ContentHit, EntryFilter, SessionSummary, versions_with
-from helix_desktop.domain.text_search import ExcerptSize, RankedText, WordRank, normalize, parse_query
+from helix_desktop.domain.text_search import RankedText, WordRank, normalize, parse_query
 from helix_desktop.services.closed_workspaces import ClosedSessions
 from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 
@@ -60,7 +60,6 @@ class SearchRequest(msgspec.Struct, frozen=True):
     all_outputs: bool = False
     per_session: int = 5
     limit: int = 300
-    excerpt: ExcerptSize = ExcerptSize(160, 40)
 
     @property
     def terms(self) -> tuple[str, ...]:
@@ -121,8 +120,8 @@ class SearchFindings:
         self.outputs_left = self.has_more = False
         self.errors: dict[str, HelixError] = {}  # by workspace
         self._summaries: dict[str, Mapping[str, SessionSummary]] = {}
-        self._hits: dict[tuple[str, str], dict[SearchHit, tuple[int, int]]] = {}
-        """By workspace and session: hits with their rank and age, less is better."""
+        self._hits: dict[tuple[str, str], dict[SearchHit, tuple[int, bool, int]]] = {}
+        """By workspace and session: hits with rank, whether they are no files, and age; less is better."""
         self._more: set[tuple[str, str]] = set()
         self.progress: dict[str, tuple[int, int]] = {}  # by workspace: events not in the index, of how many
 
@@ -166,7 +165,7 @@ class SearchFindings:
             if is_over and rank != WordRank.EXACT:
                 self._more.add(key)
             else:
-                hits[hit] = (rank, -hit.at)
+                hits[hit] = (rank, hit.kind != "file", -hit.at)
         self._more |= {(part.workspace_id, session) for session in part.more}
 
     def versions_with(self, workspace_id: str, hit: SearchHit) -> list[str]:
@@ -188,7 +187,7 @@ class SearchFindings:
             summary = self._summaries[workspace_id].get(session)
             has_more = (workspace_id, session) in self._more
             if summary is not None and words.of(RankedText(summary.title)) == WordRank.EXACT:
-                rank = (WordRank.EXACT, rank[1])
+                rank = (WordRank.EXACT, *rank[1:])
             ranked.append((rank, SessionHits(workspace_id, summary, best_first, has_more)))
         ranked.sort(key=lambda each: each[0])
         return [found for _, found in ranked]
@@ -315,7 +314,6 @@ async def _find_in(workspace_id: str, store: Store, request: SearchRequest) -> A
                 0 if request.session else request.per_session,
                 min(_AT_ONCE, request.limit),
                 cursor,
-                *request.excerpt,
             )
         )
         found, cursor = found + len(page.hits), page.cursor

@@ -270,6 +270,7 @@ class Picker(QuickPicker):
         self._find_unused: FindUnused
         self._listing: asyncio.Task[None] | None = None  # of what is in closed workspaces
         self._search: RunningSearch | None = None
+        self._last_words = ""  # that were searched for
         self._is_searching = False
         self._findings: SearchFindings | None = None  # of the words and filters that are there now
         self._hits: list[LineGroup] = []
@@ -295,9 +296,8 @@ class Picker(QuickPicker):
 
     @handles(intents.SearchEverything)
     def search_everything(self, words: str) -> None:
-        """Appear with everything searched; without words for those that were typed last, selected."""
-        sign, last = self._split_query()
-        self._open(_EVERYTHING, words or ("" if sign else last))
+        """Appear with everything searched; without words for those of the last search, selected."""
+        self._open(_EVERYTHING, words or self._last_words)
         self.search.selectAll()
 
     def _open(self, kind: int, typed: str) -> None:
@@ -440,6 +440,7 @@ class Picker(QuickPicker):
 
     def _search_for(self, request: SearchRequest) -> None:
         assert self._search is not None
+        self._last_words = request.query
         self._is_searching = True
         try:
             self._search.start(request)

@@ -335,6 +335,9 @@ async def _check_what_is_said(rig: WindowRig) -> None:
     assert not picker.isVisible()
     rig.window.perform(SearchEverything())
     assert picker.search.selectedText() == "x" * 300, "the words of the last search"
+    rig.window.commands.all_commands.trigger()
+    rig.window.perform(SearchEverything())
+    assert picker.search.selectedText() == "x" * 300, "also after a look at the commands"
 
 
 async def _check_more_of_a_session(folder: Path, rig: WindowRig, broken: str) -> None:

@@ -37,9 +37,10 @@ def test_a_file_of_that_name_comes_first_with_or_without_its_ending() -> None:
     for query in ("lexer.py", "LEXER"):
         assert order(found(query, word, other, named))[0] == named.excerpt, query
     output = SearchHit(
-        "output", "d", 0, "def advance():", digest="ab", tool="read_file", target="src/lexer.py"
+        "output", "d", 9, "def advance():", digest="ab", tool="read_file", target="src/lexer.py"
     )
     assert order(found("lexer", word, output))[0] == output.excerpt, "the output of a file called so"
+    assert order(found("lexer", output, named)) == [named.excerpt, output.excerpt], "the file itself first"
 
 
 def test_a_session_of_that_title_comes_first() -> None:
