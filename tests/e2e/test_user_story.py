@@ -213,9 +213,9 @@ def undo(user: DesktopUser) -> None:
 
 
 def change_the_policy(user: DesktopUser) -> None:
-    """Find the policy by the palette, see this session under another one, and apply it to the session."""
+    """Find the policy among the commands, see this session under another one, and apply it."""
     user.keys("ctrl+shift+p")
-    user.see("text", "Search commands")
+    user.see("text", "Search sessions, messages, outputs and commands")
     user.type("change policy")
     user.keys("Return")
     user.click("slider", "Context policy, from keep more to send less")
@@ -224,11 +224,10 @@ def change_the_policy(user: DesktopUser) -> None:
     user.see("label", "Preview. Nothing changes until you apply it.")
     user.click("push button", "What it would do to this session")
     user.see("chart", "Policy in use: at most")
-    user.click("push button", "Apply to this session")
-    user.see("label", "This session: Spend least. Workspace: Balanced.")
+    user.click("push button", "Apply to workspace")
+    user.see("label", "In use: Spend least, in the whole workspace.")
     user.keys("Escape")
     user.see_no("dialog")
-    user.see("list item", "Context policy for this session: Spend least")
 
 
 def exclude_a_row(user: DesktopUser) -> None:

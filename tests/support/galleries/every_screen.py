@@ -121,7 +121,7 @@ def window_screens() -> Iterator[Screen]:
     window = _closable_window()
     shell_gallery.show_running_session(window)
     window.commands.all_commands.trigger()
-    yield Screen("palette", window, (USUAL, SMALLEST))
+    yield Screen("commands", window, (USUAL, SMALLEST))
 
 
 def _long_notice() -> Notice:

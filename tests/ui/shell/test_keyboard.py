@@ -1,4 +1,4 @@
-"""Keys: among panes, of commands, and of the palette; what stands still for those who want that."""
+"""Keys among panes and of commands; what stands still for those who want that."""
 
 from __future__ import annotations
 
