@@ -67,7 +67,7 @@ _MAX_COUNTED_EVENTS = 20_000
 def spending_of_session(session: SessionSummary) -> Spending:
     """Return what a listed session spent, its subagents not among it; of provider caches nothing.
 
-    Where an older version stored it, all of it had no price if it cost nothing, as in its events.
+    Where it is not counted yet, all of it had no price if it cost nothing.
     """
     unpriced, is_demo = session.unpriced, session.model.startswith("demo/")
     if unpriced is None:

@@ -10,7 +10,6 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.events.conversation import ApprovalGiven
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.permissions.rules import rule_names
 
 
 class RuleUsage(msgspec.Struct):
@@ -22,16 +21,15 @@ class RuleUsage(msgspec.Struct):
 
 async def read_rule_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule]) -> dict[str, RuleUsage]:
     """Return how often each rule answered, by its text, in all sessions of a workspace."""
-    text_by_name: dict[str, str] = {name: rule.text for rule in rules for name in rule_names(rule)}
-    usage = {text: RuleUsage() for text in text_by_name.values()}
+    usage: dict[str, RuleUsage] = {rule.text: RuleUsage() for rule in rules}
     here = {conversation.session.id: conversation.session.log for conversation in workspace.conversations}
     for session in await workspace.store.sessions():
         log: Sequence[RecordedEvent] | None = here.get(session.id)
         if log is None:
             log = await workspace.store.events(session.id)
         for entry in log[session.branch_seq :]:  # what is shared counts in the parent
-            if isinstance(entry.event, ApprovalGiven) and entry.event.rule in text_by_name:
-                use = usage[text_by_name[entry.event.rule]]
+            if isinstance(entry.event, ApprovalGiven) and entry.event.rule in usage:
+                use = usage[entry.event.rule]
                 use.count += 1
                 use.last_at_ms = max(use.last_at_ms, entry.at)
     return usage

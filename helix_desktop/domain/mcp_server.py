@@ -96,10 +96,9 @@ class ServerState(msgspec.Struct, frozen=True, kw_only=True):
     `off` names tools that are not exposed; `approved` is the fingerprint that the user agreed to.
     `known_tools` are those that it offered last, by its own names. `stored_secrets` are the names of all
     secrets that it had.
-    What it runs of the workspace when the user agreed, at `approved_ms` (milliseconds since 1970; 0: by a
-    release that did not look), is in `approved_files`, by path: files and links with their digests, folders
-    (with a `/` at their end) with those of what is in them. `consent_changes` are paths that changed since:
-    they ended the consent.
+    What it runs of the workspace when the user agreed, at `approved_ms` (milliseconds since 1970), is in
+    `approved_files`, by path: files and links with their digests, folders (with a `/` at their end) with
+    those of what is in them. `consent_changes` are paths that changed since: they ended the consent.
     """
 
     name: str

@@ -265,7 +265,7 @@ class ReportedUsage(msgspec.Struct, frozen=True):
     `input` are the tokens of the newest one, for which our count was `estimate`; `ratio` is the model's
     tokens per token of ours over its newest `reports`. `unchanged`: nothing was rewritten since that
     request was sent; `newest`: nothing was said since. `least_input` and `least_estimate` are the same of the
-    shortest request among the reported ones; 0 in counts of older versions.
+    shortest request among the reported ones.
     """
 
     input: int
@@ -304,16 +304,15 @@ class SessionSummary(msgspec.Struct, frozen=True):
     our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
     and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them;
     `estimated`: some by our count, `unpriced`: the tokens whose price is not known, which `cost` leaves out;
-    None: an older version stored it. `origin` is the session that it continues, `branch_of` the one whose log
-    it begins with, up to event `branch_seq`. Of a session that `is_removed` only the part of its log is left
-    that branches begin with.
-    `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
-    model and policy hold now. None: an older version stored it. `updated` is when it was last used: pinning
-    and archiving do not count. `messages` have a text of the user or the agent, `calls` are the tool calls
-    with an output. None: an older version stored it, and counted these among the messages. `failure` is what
-    the newest turn failed with, and why; empty while one runs, and if none failed. `budget_spent` says that
-    it failed because the budget is spent, `stopped` that the user stopped the newest turn, `interrupted` that
-    it runs, or ended with the app and the user has not seen that yet.
+    None: not counted yet, as of an import or a new branch. `origin` is the session that it continues,
+    `branch_of` the one whose log it begins with, up to event `branch_seq`. Of a session that `is_removed`
+    only the part of its log is left that branches begin with. `used` and `window` are what the gauge said
+    when it was stored; `count` is what it says it from, whichever model and policy hold now; None: not
+    counted yet. `updated` is when it was last used: pinning and archiving do not count. `messages` have a
+    text of the user or the agent, `calls` are the tool calls with an output; None: not counted yet, after a
+    repair. `failure` is what the newest turn failed with, and why; empty while one runs, and if none failed.
+    `budget_spent` says that it failed because the budget is spent, `stopped` that the user stopped the newest
+    turn, `interrupted` that it runs, or ended with the app and the user has not seen that yet.
     """
 
     id: str
@@ -348,7 +347,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
 
     @property
     def counts(self) -> MessageCounts | None:
-        """Return how much of a conversation it is; None if an older version stored it."""
+        """Return how much of a conversation it is; None if it is not counted yet."""
         return None if self.calls is None else MessageCounts(self.messages, self.calls)
 
     @property
@@ -640,7 +639,7 @@ class ContentReader(Protocol):
 class PartialOutput(msgspec.Struct, frozen=True, omit_defaults=True):
     """The end of what a running call has printed so far.
 
-    `duration_ms` is for how many milliseconds it had run when this was saved; 0: an older version saved it.
+    `duration_ms` is for how many milliseconds it had run when this was saved.
     """
 
     call_id: str

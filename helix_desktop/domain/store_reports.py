@@ -25,7 +25,7 @@ class ArchiveTotals(msgspec.Struct, frozen=True):
     `missing` are digests that events name and whose bytes are not there, `removed` those of them that the
     user removed, with when, in ms since 1970; `left_out` are sessions whose logs can't be read, damaged or of
     a newer version. `subagents` are those of the sessions that work for another one; of the others,
-    `trashed_sessions` are in the trash. Archives of older versions have nothing there.
+    `trashed_sessions` are in the trash.
     """
 
     entries: _Count

@@ -168,7 +168,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
     a file's path; a folder's; an MCP server's name; a host. `saved` says when, in milliseconds since 1970 (0:
     not saved yet, or not known). `confined`: it allows only what stays in the sandbox. `definition` is the
     hash of the MCP server's definition that was approved; `described_tools` are those it is about, each with
-    the digest of its description then (none in rules of earlier versions).
+    the digest of its description then.
     """
 
     tool: str

@@ -377,16 +377,6 @@ def _has_executed_name(names: tuple[str, ...]) -> bool:
     return any(fnmatchcase(name, part) for part in patterns for name in _AUTO_EXECUTED)
 
 
-def rule_names(rule: PermissionRule) -> frozenset[str]:
-    """Return the names by which events, also of earlier versions, identify a rule."""
-    if rule.kind == "server" and rule.tool != ANY:
-        old_action = f"se {rule.tool} of the MCP server {rule.subject}"
-        prefixes = {"allow": "U", "ask": "Always ask before: u", "deny": "Never: u"}
-        return frozenset({rule.text, f"{prefixes[rule.effect]}{old_action}"})
-    old_name = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
-    return frozenset({rule.text, old_name} if rule.kind == "exact" else {rule.text})
-
-
 def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
     """Parse a rule the user wrote: for commands, a file, files in a folder, or a host. Raise InvalidInput."""
     line = " ".join(text.split())

@@ -207,12 +207,8 @@ class _MessageEncoder:
         """Return the message with the server's extra fields, unless from another provider or model."""
         verbatim = message.verbatim or {}
         is_own = verbatim.get("dialect") == DIALECT and verbatim.get("provider") == self._info.provider
-        # Messages of earlier versions do not say which model they came from.
-        if (
-            is_own
-            and self._variant.sends_server_fields
-            and (verbatim.get("model") or self._info.name) == self._info.name
-        ):
+        is_own = is_own and verbatim.get("model") == self._info.name
+        if is_own and self._variant.sends_server_fields:
             return dict(verbatim["message"])
         return {"role": "assistant", "content": None}
 

@@ -115,15 +115,7 @@ class StartConsent:
         await asyncio.to_thread(_check_in_place, opened_root)
         start_files, states = await self._look(workspace_id, config)
         await asyncio.to_thread(_check_in_place, opened_root)
-        if not config.approved_ms and not start_files:  # approved by a release that did not look
-            with suppress(HelixError):  # it is tried again at the next start
-                self._save(workspace_id, config, msgspec.structs.replace(config, approved_ms=wall_clock_ms()))
-            return {}
-        changes = (
-            await self._changes(workspace_id, config, start_files, states)
-            if config.approved_ms
-            else (*start_files.files, *_digests(states))[:MAX_NAMED]
-        )
+        changes = await self._changes(workspace_id, config, start_files, states)
         if changes:
             ended = msgspec.structs.replace(config, approved="", consent_changes=changes)
             self._save(workspace_id, config, ended)

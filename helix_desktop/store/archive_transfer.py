@@ -476,7 +476,7 @@ class _Importer:
 
         outcome = await asyncio.to_thread(outcome_of)
         if outcome == "apart":
-            session_id = _diverged_id(unchanged)  # as earlier versions named it
+            session_id = _diverged_id(unchanged)  # the same one at each import
             stored = await self._store.events(session_id)
             outcome = "unchanged" if await asyncio.to_thread(outcome_of) == "unchanged" else "apart"
         self._session_ids[archived.header.id] = session_id

@@ -67,7 +67,7 @@ class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
     `history_included` are places whose former versions are stored though they would be left out,
     `history_max_file` (bytes) is the largest file that is, `history_quota` (bytes on disk) what all may take.
     While `history_paused` the first copy of its files waits.
-    `cache_filters` has the Outputs page's last filter, without a name; named ones are of earlier versions.
+    `cache_filters` has the Outputs page's last filter, without a name.
     `git_folders` are git folders outside that commands may change as ordinary work does; `git_asked` are
     those that the user was asked about.
     `interrupted`: the app ended during a turn here that the user has not looked at since, or one runs.
@@ -85,7 +85,7 @@ class StoredRecord(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[PermissionRule, ...] = ()
     quota: int = 0
     unused_ms: int = 0
-    trusted: bool = True  # records older than the field had everything running
+    trusted: bool = False
     sandbox: bool = True
     network: bool = False
     fetch: bool = False

@@ -22,32 +22,14 @@ DEMO_RULES = (
 Never stored: another model in the same workspace may do nothing that nobody agreed to.
 """
 
-_WRITTEN_WITH_RECORD_MS = 60_000  # earlier versions stored DEMO_RULES right after they added a sample
-
-
-def user_rules(record: WorkspaceRecord) -> tuple[PermissionRule, ...]:
-    """Return the rules that the user agreed to, in order, without those that earlier samples came with."""
-    return tuple(rule for rule in record.rules if not _came_with_sample(record, rule))
-
 
 def demo_calls(record: WorkspaceRecord) -> DemoCalls:
-    if not record.demo:
-        return "ask"
-    return "allow" if len(user_rules(record)) < len(record.rules) else record.demo_calls
+    return record.demo_calls if record.demo else "ask"
 
 
 def demo_calls_run(record: WorkspaceRecord, demo: bool) -> bool:
     """Return True if calls run without asking because `demo`, the offline demo model, makes them."""
     return demo and demo_calls(record) == "allow"
-
-
-def _came_with_sample(record: WorkspaceRecord, rule: PermissionRule) -> bool:
-    is_demo_rule = (
-        PermissionRule(rule.tool, rule.subject) in DEMO_RULES
-        and rule.kind == "exact"
-        and rule.effect == "allow"
-    )
-    return record.demo and is_demo_rule and rule.saved - record.added < _WRITTEN_WITH_RECORD_MS
 
 
 class SavedRules:
@@ -57,7 +39,7 @@ class SavedRules:
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """Return the rules that apply, in order; `demo` says that the offline demo model makes the call."""
         record = self._registry.get(self._workspace_id)
-        return (*user_rules(record), *(DEMO_RULES if demo_calls_run(record, demo) else ()))
+        return (*record.rules, *(DEMO_RULES if demo_calls_run(record, demo) else ()))
 
     def offers_demo_calls(self) -> bool:
         """Return True if one answer may allow all calls of the demo model."""
@@ -74,8 +56,7 @@ class SavedRules:
 
     def set_demo_calls(self, calls: DemoCalls) -> None:
         """Set how calls of the demo model are approved here. Raises HelixError."""
-        rules = user_rules(self._registry.get(self._workspace_id))
-        self._registry.change(self._workspace_id, demo_calls=calls, rules=rules)
+        self._registry.change(self._workspace_id, demo_calls=calls)
 
     async def add(self, rule: PermissionRule) -> None:
         """Save a rule, once; it replaces a rule with the same text for another definition."""

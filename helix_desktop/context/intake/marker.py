@@ -27,7 +27,7 @@ def marker(
 ) -> str:
     """Return the marker with its one-line description, which replaces a cached output in the window.
 
-    `about` says what the output holds; without it, as in older logs, `line` is quoted, its first one. Of what
+    `about` says what the output holds; where nothing can be said, `line` is quoted, its first one. Of what
     was recalled there is no `tool`: the target names it, and `size` is that of the part, behind it.
     """
     if about:

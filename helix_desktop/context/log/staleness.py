@@ -195,7 +195,7 @@ class Staleness:
                 if not event.steered:
                     self._edited_paths, self._runs, self._recalls = {}, {}, {}
                     self._user_texts = ()
-                if not event.steered or tells_of_files(event.note):  # older versions steered without a note
+                if not event.steered or tells_of_files(event.note):
                     self.unannounced = {}
                 self._user_texts = (*self._user_texts, event.text)
                 self._add_attachments(seq, event)

@@ -110,11 +110,7 @@ class ConsentEnded(HelixError):
         files = tuple(map(escape_hidden_name, config.consent_changes[:_NAMED_CHANGES]))
         return cls(
             _text("{name} wasn't started.", name=config.name),
-            _text("Files that it runs have changed since you approved it: {files}.", files=files)
-            if config.approved_ms
-            else _text(
-                "Helix now checks the files of the workspace that a server runs: {files}.", files=files
-            ),
+            _text("Files that it runs have changed since you approved it: {files}.", files=files),
             _text("Review it in Settings → MCP servers."),
         )
 

@@ -79,8 +79,8 @@ def read_scripts(folder: Path) -> tuple[Script, ...]:
 
 
 _FACT = re.compile(r"\{\w+\}")
-_PLACE = re.compile(r"(?:Request|Place in the script: task) (\d+)(?:: all|:|, step) (\d+)")
-"""A request and its steps that are done; the longer opening stands in handovers of earlier versions."""
+_PLACE = re.compile(r"Request (\d+)(?:: all|:) (\d+)")
+"""A request and its steps that are done."""
 
 
 class ScriptPosition(msgspec.Struct, frozen=True):

@@ -124,18 +124,6 @@ def session_option(session_id: str, title: str) -> FilterOption:
     return FilterOption("session", session_id, name, {"session": session_id})
 
 
-_OLD_STATES: dict[str, CacheState] = {
-    "pinned": "in_window",
-    "in_part": "in_window",
-    "marker": "cached",
-    "noted": "handed_over",
-    "left_out": "handed_over",
-    "index": "handed_over",
-    "stored": "elsewhere",
-}
-"""Names of states that earlier versions stored."""
-
-
 def restored_options(conditions: Iterable[SavedCondition], now_ms: int) -> list[FilterOption]:
     """Return stored conditions as they are at a time; those of another version are left out."""
     found = (_restored(condition, now_ms) for condition in conditions)
@@ -146,8 +134,7 @@ def _restored(condition: SavedCondition, now_ms: int) -> FilterOption | None:
     value = condition.value
     match condition.about:
         case "state":
-            current = _OLD_STATES.get(value, value)
-            return next((state_option(state) for state in SAME_STATES if state == current), None)
+            return next((state_option(state) for state in SAME_STATES if state == value), None)
         case "tool":
             return tool_option(value)
         case "path":

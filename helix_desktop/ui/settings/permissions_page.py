@@ -30,7 +30,7 @@ from helix_desktop.ui.settings.page_layout import UndoLine, open_text_file, scro
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, error_text, translate
 from helix_desktop.workspaces.registry import DemoCalls
-from helix_desktop.workspaces.saved_rules import SavedRules, user_rules
+from helix_desktop.workspaces.saved_rules import SavedRules
 
 tr = Translator("Settings: Permissions")
 text = TextContext("Settings: Permissions")
@@ -211,7 +211,7 @@ class PermissionsPage(QWidget):
     def _all_rules(self, workspace: OpenWorkspace) -> tuple[PermissionRule, ...]:
         conversation = self._session.find_conversation()
         of_session = conversation.permissions.rules if conversation is not None else ()
-        return (*user_rules(self._session.app.registry.get(workspace.id)), *of_session)
+        return (*self._session.app.registry.get(workspace.id).rules, *of_session)
 
     def _refresh(self, usage: Mapping[str, RuleUsage]) -> None:
         workspace, services = self._session.opened, self._session.app

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
@@ -323,20 +322,3 @@ async def test_what_a_running_command_changed_counts(project: Path) -> None:
             assert await run.state() == "unapproved"
             assert run.config.consent_changes == ("tools/",)
             await conversation.stop()
-
-
-async def test_consent_of_an_older_release(project: Path) -> None:
-    """Without files of the workspace it holds; with them the user is asked once."""
-    await approve(project, PYTHON, "-S", "tools/server.py")
-    async with app(project) as run:
-        old = msgspec.structs.replace(run.config, approved_ms=0, approved_files={})
-        assert old.is_consented
-        run.services.registry.change(run.id, servers=(old,))
-    await check_asks(project, "tools/server.py", "tools/")
-    server = str(SCRIPTS_DIR / "raw_server.py")
-    async with app(project) as run:
-        other = McpServerConfig(name="box", command=PYTHON, args=("-S", server))
-        other = msgspec.structs.replace(other, approved=other.fingerprint)
-        run.services.registry.change(run.id, servers=(other,))
-        assert await run.state() == "ready", await run.status()
-        await wait_until(lambda: run.config.approved_ms > 0)

@@ -33,7 +33,6 @@ from helix_desktop.permissions.rules import (
     evaluate,
     parse_rule,
     rule_applies,
-    rule_names,
     runs_any_code,
     runs_project_code,
     suggest_command_rules,
@@ -563,33 +562,27 @@ def test_empty_rules_are_refused(kind: RuleKind, text: str) -> None:
 
 
 @for_each(
-    ("rule", "sentence", "older"),
+    ("rule", "sentence"),
     [
-        (PermissionRule("run_command", "make"), "Run: make", "run_command: make"),
-        (PermissionRule("run_command", "make", confined=True), "Run: make, in the sandbox",
-         "run_command: make"),
-        (PermissionRule("write_file", ANY), "Write any file", "write_file: any"),
-        (PermissionRule(ANY, "src", kind="folder"), "Change any file in src", ""),
-        (PermissionRule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env", ""),
-        (PermissionRule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files",
-         ""),
-        (PermissionRule("mcp__files__read", "files", kind="server"), "Use read of the MCP server files",
-         "Use mcp__files__read of the MCP server files"),
+        (PermissionRule("run_command", "make"), "Run: make"),
+        (PermissionRule("run_command", "make", confined=True), "Run: make, in the sandbox"),
+        (PermissionRule("write_file", ANY), "Write any file"),
+        (PermissionRule(ANY, "src", kind="folder"), "Change any file in src"),
+        (PermissionRule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env"),
+        (PermissionRule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files"),
+        (PermissionRule("mcp__files__read", "files", kind="server"), "Use read of the MCP server files"),
         (PermissionRule("mcp__files__read", "files", kind="server", effect="deny"),
-         "Never: use read of the MCP server files", "Never: use mcp__files__read of the MCP server files"),
-        (parse_rule("deny", "pattern", "  git   push * "), "Never: run commands like: git push *", ""),
-        (parse_rule("allow", "pattern", "make *"), "Run commands like: make *, in the sandbox", ""),
-        (parse_rule("ask", "folder", "./src/app/"), "Always ask before: change any file in src/app", ""),
-        (parse_rule("ask", "folder", ""), "Always ask before: change any file", ""),
-        (parse_rule("allow", "path", "./sub/.git/config "), "Change the file sub/.git/config", ""),
-        (parse_rule("allow", "host", "Docs.Python.org."), "Fetch from docs.python.org", ""),
+         "Never: use read of the MCP server files"),
+        (parse_rule("deny", "pattern", "  git   push * "), "Never: run commands like: git push *"),
+        (parse_rule("allow", "pattern", "make *"), "Run commands like: make *, in the sandbox"),
+        (parse_rule("ask", "folder", "./src/app/"), "Always ask before: change any file in src/app"),
+        (parse_rule("ask", "folder", ""), "Always ask before: change any file"),
+        (parse_rule("allow", "path", "./sub/.git/config "), "Change the file sub/.git/config"),
+        (parse_rule("allow", "host", "Docs.Python.org."), "Fetch from docs.python.org"),
     ],
 )  # fmt: skip
-def test_a_rule_is_described_in_a_sentence_and_known_by_what_it_was_called(
-    rule: PermissionRule, sentence: str, older: str
-) -> None:
+def test_a_rule_is_described_in_a_sentence(rule: PermissionRule, sentence: str) -> None:
     assert rule.text == sentence
-    assert rule_names(rule) == {sentence, older or sentence}
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from helix_desktop.permissions.rules import suggest_server_rules
 from helix_desktop.services.samples import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
 from helix_desktop.workspaces.registry import RECORD_FILE, WorkspaceRegistry
-from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_calls, user_rules
+from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules
 
 ROOT = Path(__file__).resolve().parents[3]
 ADDING = """
@@ -135,13 +135,13 @@ def test_a_folder_is_trusted_when_the_user_says_so(tmp_path: Path, project: Path
     assert not registry_at(tmp_path).get(record.id).trusted
 
 
-def test_a_workspace_older_than_trust_is_trusted(tmp_path: Path, project: Path) -> None:
+def test_a_record_that_says_nothing_of_trust_is_not_trusted(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
-    record = registry.add(project)
+    record = registry.add(project, trusted=True)
     file = registry.data_folder(record.id) / "workspace.toml"
     lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("trusted")]
     file.write_text("\n".join(lines), encoding="utf-8")
-    assert registry_at(tmp_path).get(record.id).trusted
+    assert not registry_at(tmp_path).get(record.id).trusted
 
 
 def test_skills_are_named_as_what_the_agent_follows(project: Path) -> None:
@@ -203,19 +203,6 @@ def test_a_sample_asks_until_all_its_calls_are_allowed_and_always_for_other_mode
     saved.set_demo_calls("ask")
     assert saved.rules(demo=True) == ()
     assert not saved.offers_demo_calls(), "the user wants to be asked each time"
-
-
-def test_rules_of_an_older_sample_belong_to_the_demo_model(tmp_path: Path) -> None:
-    registry = registry_at(tmp_path)
-    record = add_sample(registry, tmp_path / "samples", "pagemill")
-    own = PermissionRule("edit_file", ANY, saved=record.added + 3_600_000)
-    came = tuple(msgspec.structs.replace(rule, saved=record.added + 2) for rule in DEMO_RULES)
-    record = registry.change(record.id, demo_calls="ask", rules=(*came, own))
-    assert (user_rules(record), demo_calls(record)) == ((own,), "allow")
-    saved = SavedRules(registry, record.id)
-    assert saved.rules() == (own,)
-    saved.set_demo_calls("ask")
-    assert saved.rules(demo=True) == (own,)
 
 
 async def test_a_rule_is_saved_once_with_its_time_and_replaces_one_with_the_same_text(

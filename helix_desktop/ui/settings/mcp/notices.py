@@ -77,8 +77,8 @@ class McpNotices(QObject):
             "%n MCP servers need your approval: {names}.",
             names=waiting,
         )
-        approved = [it for it in record.servers if it.name in waiting and it.approved_ms]
-        changes = tuple(_short_names([path for server in approved for path in server.consent_changes]))
+        asking = [server for server in record.servers if server.name in waiting]
+        changes = tuple(_short_names([path for server in asking for path in server.consent_changes]))
         why = tr("A new or changed server starts only after you approve it.")
         if changes:
             why = tr("Files that it runs have changed: {files}.", files=changes)

@@ -94,8 +94,6 @@ def consent_reason_text(config: McpServerConfig) -> str:
     if not config.consent_changes:
         return tr("This configuration hasn't been approved.")
     files = tuple(map(escape_invisible, config.consent_changes[:_NAMED_FILES]))
-    if not config.approved_ms:
-        return tr("Helix now checks the files of the workspace that a server runs: {files}.", files=files)
     more = len(config.consent_changes) - len(files)
     changed = tr("Files that it runs have changed since you approved it: {files}.", files=files)
     return join_sentences(changed, tr.plural(more, "%n more.", "%n more.") if more else "")

@@ -30,10 +30,10 @@ WARNINGS = {
 ALARMS = {
     "DataDirUnavailable", "SettingsDamaged", "SettingsUnreadable", "WorkspaceClosed", "WorkspaceMissing",
     "InstanceNotResponding", "InvalidRecording", "InvalidArchive", "ArchiveWriteFailed", "StoreError",
-    "StoreLocked", "StoreClosed", "StoreUnreadable", "StoreDamaged", "StoreWriteFailed", "ContentDamaged",
-    "ContentTooLarge", "ModelError", "ModelUnreachable", "ModelRequestRejected", "AuthenticationFailed",
-    "ImagesRejected", "ContextWindowExceeded", "InvalidModelResponse", "ToolError", "UnknownTool",
-    "SubagentFailed", "RequestInvalid", "RequestTooLarge", "ReadingLost",
+    "StoreLocked", "StoreClosed", "StoreUnreadable", "StoreFormatUnknown", "StoreDamaged", "StoreWriteFailed",
+    "ContentDamaged", "ContentTooLarge", "ModelError", "ModelUnreachable", "ModelRequestRejected",
+    "AuthenticationFailed", "ImagesRejected", "ContextWindowExceeded", "InvalidModelResponse", "ToolError",
+    "UnknownTool", "SubagentFailed", "RequestInvalid", "RequestTooLarge", "ReadingLost",
 }  # fmt: skip
 
 
