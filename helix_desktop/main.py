@@ -14,6 +14,7 @@ from pathlib import Path
 
 from helix_desktop.cli.parsers.command_line import (
     OPEN_COMMAND,
+    WrongArguments,
     build_command_parsers,
     is_for_window,
     move_leading_options,
@@ -36,8 +37,8 @@ from helix_desktop.domain.errors import (
     WorkspaceMissing,
     WorkspaceUntrusted,
 )
-from helix_desktop.domain.translatable_text import TextContext, system_reason
-from helix_desktop.system.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
+from helix_desktop.domain.translatable_text import OptionalText, TextContext, system_reason
+from helix_desktop.system.exit_codes import FAILED, INTERRUPTED, LOCKED, READER_GONE, USAGE
 from helix_desktop.words.translation import Translator, error_text, use_language
 
 log = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         return run_sample_python(arguments[1:])
     args = argparse.Namespace()
+    is_json = "--json" in arguments
     try:
         _speak_the_users_language()
         if not all(_is_utf8(word) for word in arguments):
@@ -151,22 +153,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         gc.enable()  # off since `start`, while modules were loaded
         code = command(args)
         sys.stdout.flush()
+    except WrongArguments as mistake:
+        if is_json:
+            _print_json_error(mistake.what, code=USAGE)
+        raise
     except HelixError as error:
         print_error(error_text(error))
-        return (
-            LOCKED
-            if isinstance(error, StoreLocked)
-            else USAGE
-            if isinstance(error, _USAGE_ERRORS)
-            else FAILED
-        )
+        code = _exit_code(error)
+        if is_json:
+            _print_json_error(error.what, error.why, error.fix, code=code)
+        return code
     except KeyboardInterrupt:
         return INTERRUPTED
+    except BrokenPipeError:  # a reader that has gone needs no words
+        _discard_output()
+        return READER_GONE
     except OSError as error:
         _discard_output()
-        if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
-            print_error(error_text(_system_error(error)))
-            _show_failed_window(args, error, "")
+        print_error(error_text(_system_error(error)))
+        _show_failed_window(args, error, "")
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defense: it is logged, and said in one line
         log_place = tr("The log is in {folder}.", folder=_log_unexpected_error(args, error))
@@ -175,6 +180,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         _show_failed_window(args, error, log_place)
         return FAILED
     return code
+
+
+def _exit_code(error: HelixError) -> int:
+    if isinstance(error, StoreLocked):
+        return LOCKED
+    return USAGE if isinstance(error, _USAGE_ERRORS) else FAILED
+
+
+def _print_json_error(*texts: OptionalText, code: int) -> None:
+    from helix_desktop.cli.output import print_json_error
+
+    with contextlib.suppress(OSError):
+        print_json_error(*texts, code=code)
+        sys.stdout.flush()
 
 
 def _system_error(error: OSError) -> HelixError:

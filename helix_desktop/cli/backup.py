@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,9 +21,16 @@ from helix_desktop.cli.output import (
     print_out,
 )
 from helix_desktop.cli.sessions import find_session
-from helix_desktop.cli.workspace_command import resolve_workspace, with_services, with_workspace
+from helix_desktop.cli.workspace_command import (
+    STANDARD_INPUT,
+    resolve_workspace,
+    standard_input,
+    with_services,
+    with_workspace,
+)
 from helix_desktop.domain.choices import AGENT_NAMES, ARCHIVE_SUFFIX, SHARED_SUFFIXES
 from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.store_reports import ExportResult
 from helix_desktop.domain.translatable_text import TextContext, join_sentences
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -220,11 +228,32 @@ def import_sessions(args: argparse.Namespace) -> int:
             ),
         )
 
+    if not any(path == Path(STANDARD_INPUT) for path in args.paths):
+        return _import_found(args)
+    with tempfile.TemporaryDirectory(prefix="helix-input-") as folder:
+        data = standard_input()
+        file = Path(folder, f"stdin{_ending(data)}")
+        file.write_bytes(data)
+        args.paths = [file if path == Path(STANDARD_INPUT) else path for path in args.paths]
+        return _import_found(args)
+
+
+def _ending(data: bytes) -> str:
+    """Return what the name of a session file ends with: of JSON lines, or of one JSON document."""
+    return ".json" if data.lstrip().startswith(b"[") else ".jsonl"
+
+
+def _import_found(args: argparse.Namespace) -> int:
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         found, errors = await _find(services, args)
+        if not found and args.agent and not args.json:
+            names = tuple(AGENT_NAMES[agent] for agent in args.agent)
+            print_out(tr("Nothing to import: no sessions of {agents} were found.", agents=names))
+            return FAILED if errors else 0
         done = await services.foreign_sessions.import_into(workspace.id, found, ProgressPrinter().update)
         if args.json:
-            print_json(as_builtins(done))
+            imported = _imported(done.sessions, found, await workspace.store.sessions())
+            print_json({**as_builtins(done), "imported": imported})
         else:
             print_out(f"{sessions_text(done.result, done.sessions)}.")
             if data_records := data_records_text(done.by_kind, done.damaged):
@@ -238,6 +267,34 @@ def import_sessions(args: argparse.Namespace) -> int:
         return FAILED if errors or done.failed or done.result.busy else 0
 
     return with_workspace(args, work)
+
+
+def _imported(
+    ids: Sequence[str], found: Sequence[FoundSession], stored: Sequence[SessionSummary]
+) -> list[dict[str, Any]]:
+    """Return each imported session as JSON, with the ids of its branches and of its subagents."""
+    documents: list[dict[str, Any]] = []
+    for session_id, session in zip(ids, found, strict=True):
+        branches = _descendants(session_id, stored, lambda summary: summary.branch_of)
+        subagents = _descendants(session_id, stored, lambda summary: summary.parent)
+        document = {"session": session_id, "agent": session.agent, "id": session.id, "title": session.title}
+        documents.append({**document, "branches": branches, "subagents": subagents})
+    return [document for document in documents if document["session"]]
+
+
+def _descendants(
+    session_id: str, stored: Sequence[SessionSummary], parent_of: Callable[[SessionSummary], str]
+) -> list[str]:
+    """Return the sessions below one, at any depth, in the order of the list."""
+    known = {session_id}
+    descendants: list[str] = []
+    while session_id:
+        below = [each.id for each in stored if parent_of(each) in known and each.id not in known]
+        if not below:
+            break
+        known.update(below)
+        descendants += below
+    return descendants
 
 
 async def _list(services: AppServices, args: argparse.Namespace) -> int:
@@ -268,7 +325,7 @@ async def _find(
         raise errors[0]
     for error in errors:
         print_notice(error_text(error))
-    return [session for session in found if args.agent in ("", session.agent)], errors
+    return [session for session in found if not args.agent or session.agent in args.agent], errors
 
 
 def _document(session: FoundSession) -> dict[str, object]:

@@ -448,12 +448,10 @@ async def _allow_again(args: argparse.Namespace, services: AppServices, workspac
     redaction = services.redaction(workspace.id)
     digests = tuple(dict.fromkeys(args.sha))
     lifted = [digest for digest in digests if await redaction.lift(digest)]
-    if lifted:
-        print_out(
-            json.dumps({"lifted": lifted})
-            if args.json
-            else tr.plural(len(lifted), "%n output may be saved again", "%n outputs may be saved again")
-        )
+    if lifted and args.json:
+        print_json({"lifted": lifted})
+    elif lifted:
+        print_out(tr.plural(len(lifted), "%n output may be saved again", "%n outputs may be saved again"))
     if unknown := [digest for digest in digests if digest not in lifted]:
         raise DigestUnknown(
             text("No removed output has the digest {digest}.", digest=unknown[0]),
@@ -559,7 +557,7 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     data = await workspace.store.get(digest)
     if args.json:
         entry = as_builtins(await workspace.store.entry(digest))
-        print_json({**entry, "base64": base64.b64encode(data).decode()})
+        print_json({**entry, **_content_json(data)})
         return 0
     if sys.stdout.isatty():
         write_text(sys.stdout, data.decode("utf-8", "backslashreplace"))
@@ -567,6 +565,14 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
     return 0
+
+
+def _content_json(data: bytes) -> dict[str, str]:
+    """Return a content as `text`, or as `base64` where it is none."""
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
 
 
 async def _verify(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:

@@ -53,7 +53,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import RetryScheduled, StopReason, display_name
 from helix_desktop.domain.store import CacheEntry, SessionSummary
 from helix_desktop.domain.store_reports import LostContent
-from helix_desktop.domain.translatable_text import plain_text
+from helix_desktop.domain.translatable_text import OptionalText, plain_text
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.answer_ends import cut_off_fix, cut_off_text, window_learned_text
 from helix_desktop.words.file_changes import (
@@ -72,6 +72,7 @@ tr = Translator("Command line")
 
 _LAST_WRITES_S = 2.0  # for a reader to take the output of a turn that was stopped
 _queue: OutputQueue | None = None
+_has_document = False
 _PRINT_EVERY = 0.05  # share of some work after which it is told again how far it is
 
 
@@ -138,7 +139,27 @@ def print_notice(text: str) -> None:
 
 
 def print_json(document: object) -> None:
+    global _has_document  # noqa: PLW0603 - there is one standard output
     print_out(json.dumps(document, indent=1))
+    _has_document = True
+
+
+def begin_command() -> None:
+    """Forget what commands before have printed: one process can run several."""
+    global _has_document  # noqa: PLW0603 - there is one standard output
+    _has_document = False
+
+
+def print_json_error(
+    what: OptionalText, why: OptionalText = "", fix: OptionalText = "", *, code: int
+) -> None:
+    """Print an error as the document of a command, or as its last JSON line; its texts are in English.
+
+    Nothing where the command has printed its document: two would be none.
+    """
+    if not _has_document:
+        texts = {"what": str.__str__(what), "why": str.__str__(why), "fix": str.__str__(fix)}
+        print_out(json.dumps({"error": {**texts, "code": code}}))
 
 
 def as_builtins(value: object) -> Any:

@@ -17,7 +17,13 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Update
 from helix_desktop.cli.output import TurnPrinter, print_notice, print_remaining_work, queued_output
 from helix_desktop.cli.sessions import find_session
-from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.cli.workspace_command import (
+    STANDARD_INPUT,
+    is_model_named,
+    no_model_error,
+    standard_input,
+    with_workspace,
+)
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.answer_bounds import AnswerBound
 from helix_desktop.domain.choices import Effort
@@ -58,11 +64,13 @@ _MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins with
 def run_turn(args: argparse.Namespace) -> int:
     """Run one turn: print the answer, or every event as a JSON line. Return 0 only if it ended well."""
 
+    typed = _message_of_input() if args.message == STANDARD_INPUT else args.message
+
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         workspace.require_policy()  # before anything starts for a turn that can't be
         if args.allow_git:
             print_notice(_git_text(await services.tools.allow_git(workspace.id)))
-        message = await _expand_message(services, workspace, args.message)
+        message = await _expand_message(services, workspace, typed)
         found = await services.tools.file_index(workspace.id).look_up(message[0])
         if found.missing:
             print_notice(translate(change_facts(found.missing_text, escape_hidden_name)))
@@ -93,6 +101,7 @@ def run_turn(args: argparse.Namespace) -> int:
                 workspace.services.before_request.listen(output.wait_until_written)
                 conversation = await _open_session(workspace, args)
                 require_model(conversation)
+                _require_named_model(services, args, workspace.id, conversation)
                 root = Path(services.registry.get(workspace.id).path)
                 attachments = await _attach(workspace.contents, conversation, root, message[0], args.attach)
                 if not conversation.session.log:
@@ -126,6 +135,19 @@ def _git_text(folders: Sequence[str]) -> str:
         )
     names = ", ".join(map(escape_hidden_name, folders))
     return tr("Commands may commit from now on in {folders}.", folders=names)
+
+
+def _message_of_input() -> str:
+    """Return the message on standard input, to its end. Raises InvalidInput for none, and for no text."""
+    try:
+        message = standard_input().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            text("The message on standard input isn't text."), fix=text("Use UTF-8 for names and texts.")
+        ) from error
+    if not message.strip():
+        raise InvalidInput(text("The message on standard input is empty."))
+    return message.rstrip("\n")
 
 
 async def _start_servers(services: AppServices, workspace_id: str) -> tuple[McpServerFailed, ...]:
@@ -164,6 +186,17 @@ def require_model(conversation: Conversation) -> None:
     except ModelNotChosen as error:
         fix = text("Set it up in Settings → Providers, or choose another with {model}.", model="--model")
         raise ModelNotChosen(error.label, fix, is_chosen=error.is_chosen) from None
+
+
+def _require_named_model(
+    services: AppServices, args: argparse.Namespace, workspace_id: str, conversation: Conversation
+) -> None:
+    """Raise InvalidInput where the demo model would answer a session that it has not answered before."""
+    if not conversation.model.demo:
+        return
+    is_of_session = conversation.session.transcript.last_model == conversation.model.label
+    if not (is_of_session or is_model_named(services, args, services.registry.get(workspace_id))):
+        raise no_model_error()
 
 
 def _warn_model_change(conversation: Conversation) -> None:

@@ -12,6 +12,8 @@ from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Spending
 from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.foreign import ForeignRecords, SessionImported
 from helix_desktop.domain.store import SessionSummary, TreeRow, session_tree
 from helix_desktop.domain.text_format import ellipsize_title, title_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -37,7 +39,10 @@ def list_sessions(args: argparse.Namespace) -> int:
         if args.json:
             subagents = subagent_sessions(stored)
             by_id = {summary.id: summary for summary in stored}
-            documents = [_document(row, by_id, subagents) for row in rows]
+            documents = [
+                {**_document(row, by_id, subagents), **await _imported_use(workspace, row.summary)}
+                for row in rows
+            ]
             print_json(documents)
             return 0
         for row in rows:
@@ -65,10 +70,41 @@ def _document(
     return {"depth": row.depth, **session_as_builtins(row.summary), **totals, **versions}
 
 
+async def _imported_use(workspace: OpenWorkspace, summary: SessionSummary) -> dict[str, Any]:
+    """Return the model of an imported session, and the tokens that the other agent says it took.
+
+    Nothing for a session of ours, and for one that goes on here. `cost` is in US dollars, as that agent says.
+    """
+    if summary.model:
+        return {}
+    log = await workspace.store.events(summary.id)
+    events = [recorded.event for recorded in log]
+    agent = next((event.agent for event in events if isinstance(event, SessionImported)), "")
+    models = [event.model for event in events if isinstance(event, AssistantSpoke)]
+    if not agent or not models:
+        return {}
+    records = [event for event in events if isinstance(event, ForeignRecords)]
+    reported = [each.usage for each in records if each.usage is not None]
+    use = {
+        "agent": agent,
+        "input": sum(usage.input for usage in reported),
+        "cached": sum(usage.cached for usage in reported),
+        "cache_writes": sum(usage.cache_writes for usage in reported),
+        "output": sum(usage.output for usage in reported),
+        "cost": sum(each.cost for each in records),
+    }
+    return {"model": models[-1], "imported": use}
+
+
 def branch(args: argparse.Namespace) -> int:
+    """Create a branch, and say at which event: that of `--at`, or the nearest end of a step."""
+
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         parent = await find_session(workspace, args.session)
         created = await workspace.branches.create(parent, args.at, title_line(args.title))
+        if args.at and created.branch_seq != args.at:
+            at, asked = f"e{created.branch_seq}", f"e{args.at}"
+            print_notice(tr("{asked} isn't the end of a step; branched at {event}.", asked=asked, event=at))
         if args.json:
             print_json(session_as_builtins(created))
         else:

@@ -18,7 +18,7 @@ from typing import Any
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.cli.cache_repair import report_repairs
-from helix_desktop.cli.output import ProgressPrinter, print_err, print_notice
+from helix_desktop.cli.output import ProgressPrinter, begin_command, print_err, print_notice
 from helix_desktop.config.data_dir import open_reading_copy, remove_reading_copy
 from helix_desktop.config.log_file import close_log, open_log
 from helix_desktop.config.paths import DATA_DIR_VARIABLE, DataDir
@@ -54,6 +54,15 @@ WorkspaceWork = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
 
 _NUMBERS = re.compile(r"[1-9](?:[\s,;]+[1-9])*")
 _MAX_LINE = 65_536  # bytes
+
+
+STANDARD_INPUT = "-"
+"""What stands for standard input in the place of a text or a file."""
+
+
+def standard_input() -> bytes:
+    """Return what standard input holds, to its end. Raises OSError."""
+    return sys.stdin.buffer.read()
 
 
 class TerminalApprover(FixedApprover):
@@ -177,6 +186,7 @@ def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
     """Run `work` until it ends, or a signal ends it; return the exit code. Raises HelixError."""
 
     code = TERMINATED
+    begin_command()
 
     async def run() -> int:
         task = asyncio.current_task()
@@ -299,7 +309,26 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
                 trust="--trust",
             ),
         )
+    if not (is_model_named(services, args, record) or args.session or args.from_handover):
+        check_is_folder(path)
+        raise no_model_error()  # a session may have a model of its own
     return services.registry.add(path, trusted=args.trust)
+
+
+def is_model_named(services: AppServices, args: argparse.Namespace, record: WorkspaceRecord | None) -> bool:
+    """Return True if somebody said which model answers: here, in the settings or of the workspace."""
+    named = args.model or args.base_url or services.settings.model
+    return bool(named or (record is not None and (record.model or record.demo)))
+
+
+def no_model_error() -> InvalidInput:
+    return InvalidInput(
+        text("No model is set up."),
+        fix=text(
+            "Add a provider in Settings → Providers, or name a model with --model PROVIDER/NAME and "
+            "--base-url URL. The demo model answers from a script: --model demo/offline."
+        ),
+    )
 
 
 def _not_a_workspace(path: Path, records: Sequence[WorkspaceRecord]) -> WorkspaceMissing:
@@ -315,8 +344,8 @@ def _not_a_workspace(path: Path, records: Sequence[WorkspaceRecord]) -> Workspac
         )
     missing = [record for record in records if not os.path.isdir(record.path)]
     same_name = [record for record in missing if Path(record.path).name == real.name]
-    if len(candidates := same_name or missing) == 1:
-        record = candidates[0]
+    if len(same_name) == 1:  # a folder of another name says nothing of any workspace
+        record = same_name[0]
         return WorkspaceMissing(
             text("{path} isn't a workspace yet.", path=path),
             text(

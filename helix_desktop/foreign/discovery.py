@@ -9,7 +9,7 @@ import os
 import re
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -160,6 +160,9 @@ def find_in(path: Path) -> Iterator[FoundSession]:
     if any(any(path.glob(name)) for name in ("storage/session", "project/*/storage/session", "opencode*.db")):
         yield from _opencode(path)
         return
+    if any(path.glob(_IN_STORAGE)):
+        yield from _opencode(path, (_IN_STORAGE,))
+        return
     for inner in sorted(path.rglob("*")):
         name = inner.name
         is_task = name in HISTORY_NAMES or name == f"{inner.parent.name}.messages.json"
@@ -308,13 +311,15 @@ def _codex_parent(found: FoundSession) -> str:
     return ""
 
 
-def _opencode(data: Path) -> Iterator[FoundSession]:
-    """Yield opencode's sessions: those in its databases, and those that are in files only."""
+_IN_STORAGE = "session/*/*.json"
+"""The sessions below opencode's folder `storage`."""
+_IN_DATA = (f"storage/{_IN_STORAGE}", f"project/*/storage/{_IN_STORAGE}")
+
+
+def _opencode(data: Path, files: Sequence[str] = _IN_DATA) -> Iterator[FoundSession]:
+    """Yield opencode's sessions: those in its databases, and those that are in `files` only."""
     sessions: dict[str, _OpencodeSession] = {}
-    for path in [
-        *_files(data, "storage/session/*/*.json"),
-        *_files(data, "project/*/storage/session/*/*.json"),
-    ]:
+    for path in (path for pattern in files for path in _files(data, pattern)):
         with suppress(OSError):
             if (info := decode_object(read_document(path))) is not None:
                 source = Source("opencode", path.parent.parent.parent, "files", path.stem)

@@ -11,4 +11,6 @@ INCOMPLETE = 4
 """The turn is done, but its last answer is not whole: cut off, filtered, or a tool call that nobody ran."""
 HUNG_UP = 129
 INTERRUPTED = 130
+READER_GONE = 141
+"""What reads standard output has ended, as `head` does: what a shell shows of other programs then."""
 TERMINATED = 143

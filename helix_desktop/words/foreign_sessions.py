@@ -14,7 +14,7 @@ tr = Translator("Foreign sessions")
 def sessions_text(result: ImportResult, sessions: Collection[str]) -> str:
     """Return what was done with the sessions of an import; their branches and subagents are counted apart.
 
-    `sessions` are their ids, without those of branches and subagents.
+    `sessions` are their ids, without those of branches and subagents; empty where one has no messages.
     """
     new, extended, unchanged = (
         [session for session in group if session in sessions]
@@ -38,7 +38,16 @@ def sessions_text(result: ImportResult, sessions: Collection[str]) -> str:
         ),
         (n := len(result.trashed), tr.plural(n, "%n of them in the trash", "%n of them in the trash")),
     )
-    return ", ".join(words for count, words in counts if count) or tr("Nothing to import")
+    done = ", ".join(words for count, words in counts if count)
+    if done:
+        return done
+    if not sessions:
+        return tr("Nothing to import: no sessions were found")
+    return tr.plural(
+        len(sessions),
+        "Nothing to import: the session has no messages",
+        "Nothing to import: the %n sessions have no messages",
+    )
 
 
 def data_records_text(by_kind: Sequence[RecordCount], damaged: int) -> str:

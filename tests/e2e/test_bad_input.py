@@ -18,7 +18,7 @@ from helix_desktop.domain.events.session import SessionStarted
 from helix_desktop.domain.store import Commit, SessionSummary
 from helix_desktop.main import main
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.system.exit_codes import USAGE
+from helix_desktop.system.exit_codes import READER_GONE, USAGE
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 from tests.support.model_servers.chat_server import (
     Call,
@@ -82,8 +82,16 @@ def say(*words: str) -> int:
         return int(left.code or 0)
 
 
+DEMO = ("--model", "demo/offline")
+
+
+UNNAMED = ("run", "--workspace", "ws", "--trust", "--message", "hi")
+"""A turn for which no model is named."""
+
+
 def turn(*words: str) -> tuple[str, ...]:
-    return ("run", "--workspace", "ws", "--trust", "--message", "hi", *words)
+    model = () if {"--model", "--base-url"} & {*words} else DEMO
+    return (*UNNAMED, *model, *words)
 
 
 UNUSABLE = [
@@ -235,7 +243,7 @@ def test_a_backup_to_a_file_is_refused_once(cli: Cli, refuse: Refuse) -> None:
     (cli.folder / "plain.txt").touch()
     (cli.folder / "other").mkdir()
     for folder in ("ws", "other"):
-        assert say("run", "--workspace", folder, "--trust", "--message", "hi") == 0
+        assert say("run", "--workspace", folder, "--trust", "--message", "hi", *DEMO) == 0
     assert "plain.txt. It isn't a folder. Choose another folder." in refuse("backup", "plain.txt", code=1)
 
 
@@ -279,7 +287,7 @@ def test_damaged_settings_are_reported_kept_and_not_replaced_by_defaults(
     assert say(*turn()) == 0
     settings = cli.data / "settings.toml"
     settings.write_text('model = "openai/gpt')
-    message = refuse(*turn())
+    message = refuse(*UNNAMED)
     assert "settings.toml is damaged." in message
     assert (cli.data / "settings.damaged-1.toml").read_text() == 'model = "openai/gpt'
     capsys.readouterr()
@@ -291,10 +299,10 @@ def test_damaged_settings_are_reported_kept_and_not_replaced_by_defaults(
     assert say(*turn("--model", "demo/offline")) == 0, "a model that is named needs no settings"
     assert settings.read_text() == 'model = "openai/gpt'
     settings.write_text("model = 9000\n")
-    assert "model: The value must be text (got a whole number)." in refuse(*turn())
-    settings.write_text("text_size = 9000\n")
+    assert "model: The value must be text (got a whole number)." in refuse(*UNNAMED)
+    settings.write_text('model = "demo/offline"\ntext_size = 9000\n')
     capsys.readouterr()
-    assert say(*turn()) == 0, "it is known which model was chosen"
+    assert say(*UNNAMED) == 0, "it is known which model was chosen"
     assert "text_size: The value must be at most" in capsys.readouterr().err
 
 
@@ -377,8 +385,11 @@ def test_a_missing_folder_is_named_and_its_stored_data_is_readable(
 ) -> None:
     assert say(*turn()) == 0
     cli.project.rename(cli.folder / "moved")
+    (cli.folder / "other").mkdir(exist_ok=True)
     assert "ws isn't a folder." in refuse(*turn())
-    message = refuse("sessions", "--workspace", "moved")
+    assert str(cli.project) not in refuse("sessions", "--workspace", "moved"), "it names only itself"
+    (cli.folder / "moved").rename(cli.folder / "other" / "ws")
+    message = refuse("sessions", "--workspace", "other/ws")
     assert (
         f"The folder of the workspace ws is missing: {cli.project}. If you moved it here, open ws" in message
     )
@@ -386,7 +397,7 @@ def test_a_missing_folder_is_named_and_its_stored_data_is_readable(
     assert say("timeline", "--workspace", "ws") == 0
     assert "  hi · 3 messages" in capsys.readouterr().out
     assert say("cache", "verify", "--workspace", "ws") == 0
-    (cli.folder / "moved").rename(cli.project)
+    (cli.folder / "other" / "ws").rename(cli.project)
     assert say(*turn("--session", "last")) == 0
 
 
@@ -424,7 +435,7 @@ async def test_an_output_without_reader_ends_the_turn_and_is_recorded(cli: Cli) 
         os.close(reader)
         closed.set()
         ran = await wait_for_exit(process)
-    assert (ran.code, ran.err) == (1, "")
+    assert (ran.code, ran.err) == (READER_GONE, "")
     store = await LevelDbStore.open(cli.store, cli.store.parent.name)
     events = await store.events(output.split('"')[3])
     await store.close()
@@ -457,7 +468,7 @@ async def test_plain_answers_are_read_as_they_come_and_end_the_turn_without_a_re
         is_closed.set()
         ran = await wait_for_exit(process)
         assert len(server.bodies) == 3, "nothing more is spent"
-    assert (ran.code, "Traceback" in ran.err) == (1, False), ran.err
+    assert (ran.code, "Traceback" in ran.err) == (READER_GONE, False), ran.err
     store = await LevelDbStore.open(cli.store, cli.store.parent.name)
     (summary,) = await store.sessions()
     events = [recorded.event for recorded in await store.events(summary.id)]
@@ -481,7 +492,7 @@ async def test_streams_that_are_full_closed_or_plain_ascii(cli: Cli) -> None:
     os.close(full)
     shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn())} >&- 2>&- <&-")
     assert (shell.code, shell.err) == (0, "")
-    turn_in_signs = ("run", "--workspace", "ws", "--trust", "--message", "→ é", "--json")
+    turn_in_signs = ("run", "--workspace", "ws", "--trust", "--message", "→ é", "--json", *DEMO)
     plain = await wait_for_exit(await cli.start(*turn_in_signs, environ={"PYTHONIOENCODING": "ascii"}))
     assert (plain.code, plain.err) == (0, "")
     assert "→ é" in [getattr(line.event, "text", "") for line in plain.lines]

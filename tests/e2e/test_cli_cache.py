@@ -397,7 +397,7 @@ async def test_all_of_it_works_with_a_running_owner(cli: Cli) -> None:
     await owner.commit(
         Commit("open", [tool_answer_event(1, CONTENT.data)], [CONTENT], summary=make_summary("open"))
     )
-    refused = await cli.run("And here", "--session", "open")
+    refused = await cli.run("And here", "--session", "open", "--model", "demo/offline")
     assert refused.code == 1
     assert refused.err.count("is in use by another Helix program: a window or a run") == 1
     assert (await cli.run("Hello")).code == 0

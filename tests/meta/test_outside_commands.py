@@ -67,6 +67,7 @@ EXIT_CODES = {
     "incomplete": exit_codes.INCOMPLETE,
     "hung up": exit_codes.HUNG_UP,
     "interrupted": exit_codes.INTERRUPTED,
+    "reader gone": exit_codes.READER_GONE,
     "terminated": exit_codes.TERMINATED,
 }
 PRINTED: dict[str, Any] = {

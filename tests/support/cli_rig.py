@@ -136,8 +136,11 @@ class Cli:
         return {**os.environ, "PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data), **overrides}
 
     async def run(self, message: str, *args: str, **environ: str) -> CommandResult:
-        """One turn in the project, which is trusted."""
-        return await self("run", "--workspace", "ws", "--trust", "--message", message, *args, **environ)
+        """One turn in the project, which is trusted; the demo model answers unless another is named."""
+        is_named = any(word in args for word in ("--model", "--base-url", "--session"))
+        model = () if is_named else ("--model", "demo/offline")
+        run = ("run", "--workspace", "ws", "--trust", "--message", message)
+        return await self(*run, *model, *args, **environ)
 
     async def run_with_server(self, base_url: str, message: str, *args: str, **environ: str) -> CommandResult:
         """Run one turn in the project, answered by a server, and parse its JSON lines."""

@@ -133,8 +133,9 @@ _SEARCH_LIMIT = 20
 _LIST_LIMIT = 200
 
 
-def add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
-    demo = commands.add_parser("demo", parents=[common], help=tr("run the guided demo without a display"))
+def add_demo(commands: Commands) -> None:
+    """Add the demo, which has data of its own."""
+    demo = commands.add_parser("demo", help=tr("run the guided demo without a display"))
     demo.add_argument("--out", type=types.path, required=True, metavar="DIR", help=tr("output directory"))
 
 
@@ -200,7 +201,7 @@ def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         type=types.non_empty_text,
         required=True,
         metavar="TEXT",
-        help=tr("message to send"),
+        help=tr("message to send; {sign} reads it from standard input", sign="-"),
     )
     run.add_argument(
         "--attach",
@@ -695,16 +696,22 @@ def add_import(commands: Commands, common: argparse.ArgumentParser) -> None:
         nargs="*",
         type=types.path,
         metavar="PATH",
-        help=tr("session file, folder of sessions, or exported file ({suffix})", suffix=ARCHIVE_SUFFIX),
+        help=tr(
+            "session file, folder of sessions, or exported file ({suffix}); {sign} reads a session from "
+            "standard input",
+            suffix=ARCHIVE_SUFFIX,
+            sign="-",
+        ),
     )
     add_flag(importing, "--list", tr("only list what is found"))
     add_flag(importing, "--all", tr("import all that is found"))
     importing.add_argument(
         "--agent",
+        action="append",
         choices=tuple(AGENT_NAMES),
-        default="",
+        default=[],
         metavar="AGENT",
-        help=tr("only sessions of this agent: {agents}", agents=", ".join(AGENT_NAMES)),
+        help=tr("only sessions of this agent: {agents}; can be repeated", agents=", ".join(AGENT_NAMES)),
     )
     add_workspace(importing, tr("project folder to import into"))
     add_json(importing)
@@ -725,4 +732,4 @@ def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
     add_replay(commands, common)
     add_mcp(commands, common)
     add_installation(commands, common)
-    add_demo(commands, common)
+    add_demo(commands)

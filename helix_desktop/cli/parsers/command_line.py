@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 from helix_desktop.cli import argument_types
 from helix_desktop.domain.choices import ARCHIVE_SUFFIX, FILE_SCHEME
 from helix_desktop.domain.errors import InvalidInput
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, verbatim
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.system.exit_codes import USAGE
 from helix_desktop.words.translation import Translator
@@ -175,12 +175,20 @@ class _Version(argparse.Action):
         parser.exit()
 
 
+class WrongArguments(SystemExit):
+    """The arguments are wrong, and that has been said; `what` in the words of the parser."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(USAGE)
+        self.what = verbatim(what)
+
+
 class _Parser(argparse.ArgumentParser):
     """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
         print_error(tr("{error} (see {command})", error=message, command=f"{self.prog} --help"))
-        raise SystemExit(USAGE)
+        raise WrongArguments(message)
 
 
 def build_parser() -> argparse.ArgumentParser:
