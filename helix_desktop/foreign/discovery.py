@@ -58,9 +58,11 @@ _EXTENSIONS: dict[str, ForeignAgent] = {
 
 
 class FoundSession(msgspec.Struct, frozen=True):
-    """A session of another agent: `id` is its id there. Size in bytes, times in milliseconds since 1970.
+    """A session of another agent: `id` is its id there. Size in bytes.
 
-    `subagents` are the conversations of its subagents, by their ids there.
+    `updated` is the time of its newest record, in milliseconds since 1970; where records have none, and in
+    large compressed files, that of the file. `subagents` are the conversations of its subagents, by their
+    ids there.
     """
 
     agent: ForeignAgent
@@ -227,8 +229,9 @@ def _describe(source: Source) -> FoundSession | None:
         if (first and about.source) or read > _HEAD_BYTES or record.number >= _HEAD_RECORDS:
             break
     stat = path.stat()
+    newest_title, newest_ms = _newest(source)
     if source.agent == "claude-code":
-        title = _newest_title(source) or title
+        title = newest_title or title
     if not (is_talk or read > _HEAD_BYTES):
         return None
     return FoundSession(
@@ -237,7 +240,7 @@ def _describe(source: Source) -> FoundSession | None:
         source,
         title_line(title) or first,
         about.folder,
-        int(stat.st_mtime * 1000),
+        newest_ms or int(stat.st_mtime * 1000),
         stat.st_size,
         tuple(_claude_subagents(path) if source.agent == "claude-code" else _cline_subagents(source)),
     )
@@ -255,16 +258,35 @@ def _id_of(source: Source, named: str) -> str:
     return named or name
 
 
-def _newest_title(source: Source) -> str:
-    """Return the last title near the end of a file; empty if none is there, or the file is compressed."""
-    title, reader = "", source.reader()
-    with suppress(OSError), source.path.open("rb") as file:
-        file.seek(max(0, source.path.stat().st_size - _TAIL_BYTES))
-        for raw in file.read(_TAIL_BYTES).splitlines()[1:]:
-            record = decode_object(raw) if b"itle" in raw else None
-            for item in reader.read(record, raw) if record is not None else ():
+def _newest(source: Source) -> tuple[str, int]:
+    """Return the last title and the latest time near the end of a file; empty and 0 where none is there."""
+    title = ""
+    newest_ms = 0
+    reader = source.reader()
+    for raw in _last_records(source):
+        record = decode_object(raw)
+        if record is None:
+            continue
+        newest_ms = max(newest_ms, reader.place(record)["at_ms"])
+        if b"itle" in raw:
+            for item in reader.read(record, raw):
                 title = item.text if isinstance(item, Title) else title
-    return title
+    return title, newest_ms
+
+
+def _last_records(source: Source) -> Iterator[bytes]:
+    """Yield the records near the end of a file, of a small compressed one all; none of a large one."""
+    if source.kind != "lines" or source.session:
+        return
+    with suppress(OSError, EOFError):
+        size = source.path.stat().st_size
+        if source.path.suffix == ".jsonl":
+            with source.path.open("rb") as file:
+                file.seek(max(0, size - _TAIL_BYTES))
+                lines = file.read(_TAIL_BYTES).splitlines()
+            yield from lines[int(size > _TAIL_BYTES) :]
+        elif size <= _HEAD_BYTES:
+            yield from (record.raw for record in source.records())
 
 
 def _claude_subagents(path: Path) -> Iterator[tuple[str, Source]]:

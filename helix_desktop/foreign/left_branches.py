@@ -38,9 +38,14 @@ class LeftBranches:
         elif source.agent == "codex" and any(_ROLLED_BACK in record.raw for record in source.records()):
             self._rolled_back = _rolled_back(source)
 
-    def nodes(self, upto: int) -> frozenset[str]:
-        """Return the nodes of messages that lead off the way to the newest of so many records."""
+    def nodes(self, upto: int, *, with_waiting: bool = True) -> frozenset[str]:
+        """Return the nodes of messages that lead off the way to the newest of so many records.
+
+        Without those `with_waiting`, the records whose earlier ones are not among them don't count.
+        """
         places = {place.node: place for place in self._places if place.node and place.record <= upto}
+        if not with_waiting:
+            places = _connected(places)
         with_messages = [place for place in places.values() if place.message_ms >= 0]
         if not with_messages:
             return frozenset()
@@ -56,6 +61,20 @@ class LeftBranches:
     def numbers(self, upto: int) -> frozenset[int]:
         """Return the numbers, from 1, of messages that one of so many records takes back."""
         return frozenset(number for number, record in self._rolled_back.items() if record <= upto)
+
+
+def _connected(places: dict[str, _Place]) -> dict[str, _Place]:
+    """Return the places from which a way leads to a beginning."""
+    connected: dict[str, bool] = {"": True}
+    for start in places:
+        node = start
+        way: list[str] = []
+        while node not in connected and node in places and node not in way:
+            way.append(node)
+            node = places[node].parent
+        is_connected = connected.get(node, False)
+        connected |= dict.fromkeys(way, is_connected)
+    return {node: place for node, place in places.items() if connected[node]}
 
 
 def _leaves(message: _Place, places: dict[str, _Place], way: dict[str, None]) -> bool:

@@ -44,11 +44,20 @@ class RecordOrder:
             else:
                 yield from self._read_by_parent(entry)
 
-    def end(self) -> Iterator[AnyItem]:
-        """Yield what came of the records that still wait. Others may follow later."""
+    @property
+    def waiting(self) -> int:
+        """The records that wait for the one that they follow."""
+        return len(self._waiting)
+
+    def pause(self) -> Iterator[AnyItem]:
+        """Yield what came of the newest records; those that wait for an earlier one go on waiting."""
         recent, self._recent = self._recent, []
         for _, entry in recent:
             yield from self._reader.read(entry.data, entry.raw)
+
+    def end(self) -> Iterator[AnyItem]:
+        """Yield what came of the records that still wait. Others may follow later."""
+        yield from self.pause()
         while self._waiting:
             yield from self._with_following(self._waiting.pop(0))
 

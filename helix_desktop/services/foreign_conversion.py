@@ -87,8 +87,11 @@ _ALL_RECORDS = 2**62
 _NO_OUTPUT = "(No output was recorded for this call.)"
 
 
-Marks = Mapping[int, Sequence[ForeignRecords]]
-"""What the imports of a session wrote down about records kept as data, by how many records there were."""
+Marks = Mapping[tuple[int, bool], Sequence[ForeignRecords]]
+"""What the imports of a session wrote down about records kept as data.
+
+By how many records there were, and whether some of them went on waiting for an earlier one.
+"""
 EMPTY_MARKS: Marks = MappingProxyType({})
 
 
@@ -193,6 +196,7 @@ class Conversion:
         self._usage: Usage | None = None
         self._cost = 0.0
         self._call_usage: CallUsage | None = None
+        self._counted_usage: dict[str, CallUsage] = {}  # by group: an import can end in one
         self._last_at = 0
         self._marks: Marks = EMPTY_MARKS
         self._left_nodes = frozenset[str]()  # of messages with which a branch begins
@@ -204,37 +208,47 @@ class Conversion:
         self._noted = set[str]()  # of these, those that an import kept as data at its end
         self._notes_in_row = 0  # at the end of the session, about records kept as data
 
-    async def run(self, marks: Marks = EMPTY_MARKS, on_progress: OnProgress = no_progress) -> None:
+    async def run(
+        self, marks: Marks = EMPTY_MARKS, on_progress: OnProgress = no_progress, *, is_growing: bool = False
+    ) -> None:
         """Convert all records, and report progress with each. Raises OSError, sqlite3.Error.
 
+        Of a source that `is_growing`, records whose earlier ones are not there yet are left to the next time.
         It reads files, and reckons for seconds: run it in a thread and an event loop of its own.
         """
         reader, read, number, size = self._source.reader(), 0, 0, self._source.size
-        self._marks, ends, ended = marks, set(marks), -1
+        self._marks = marks
+        ends = sorted(marks)
+        numbers = {records for records, _ in ends}
         order = RecordOrder(reader)
         left = LeftBranches(self._source)
-        self._look_ahead(left, min(ends, default=_ALL_RECORDS))
-        for records in _groups(self._source.records(), ends):
+        self._look_ahead(left, ends, is_growing=is_growing)
+        ended = (-1, False)
+        for records in _groups(self._source.records(), numbers):
             number = records[-1].number
-            is_end = number in ends
-            items = [item for record in records for item in order.read(record)]
-            if is_end:
-                items += order.end()
-            await self._add_all(items)
-            if is_end:
-                ends.discard(number)
-                ended = number
-                await self._end(reader, number)
-                self._look_ahead(left, min(ends, default=_ALL_RECORDS))
+            await self._add_all([item for record in records for item in order.read(record)])
+            for end in (each for each in sorted(marks, reverse=True) if each[0] == number and each in ends):
+                ends.remove(end)
+                ended = end
+                await self._end(reader, order, end)
+                self._look_ahead(left, ends, is_growing=is_growing)
             read += sum(len(record.raw) + 1 for record in records)
             on_progress(min(read, size or read), size or read)
-        if number != ended:
-            await self._add_all(list(order.end()))
-            await self._end(reader, number)
+        if is_growing and number != ended[0]:
+            await self._add_all(list(order.pause()))
+        is_open = order.waiting > 0 or any(map(self._is_running, self.sessions))
+        is_waiting = is_growing and is_open
+        if number != ended[0] or (is_open and not is_waiting):
+            await self._end(reader, order, (number, is_waiting))
 
-    def _look_ahead(self, left: LeftBranches, upto: int) -> None:
+    def _look_ahead(self, left: LeftBranches, ends: Sequence[tuple[int, bool]], *, is_growing: bool) -> None:
         """Learn what the user went back on, as far as the next end of an import could know it."""
-        self._left_nodes = left.nodes(upto)
+        upto = _ALL_RECORDS
+        is_waiting = is_growing
+        if ends:
+            upto = min(ends)[0]
+            is_waiting = (upto, True) in ends
+        self._left_nodes = left.nodes(upto, with_waiting=not is_waiting)
         self._left_numbers = left.numbers(upto)
 
     async def _add_all(self, items: Sequence[AnyItem]) -> None:
@@ -242,9 +256,16 @@ class Conversion:
         for item in items:
             await self._add(item)
 
-    async def _end(self, reader: Reader, number: int) -> None:
+    async def _end(self, reader: Reader, order: RecordOrder, end: tuple[int, bool]) -> None:
+        """End an import behind so many records, of which some go on waiting or none."""
+        number, is_waiting = end
+        await self._add_all(list(order.pause() if is_waiting else order.end()))
         for item in reader.end():
             await self._add(item)
+        if is_waiting:
+            waiting = order.waiting + sum(map(self._is_running, self.sessions))
+            await self._end_import(number, waiting)
+            return
         for session in self.sessions:
             await self._flush(session)
             await self._keep_notices(session)
@@ -252,7 +273,14 @@ class Conversion:
             if call_id not in self._noted:
                 self._noted.add(call_id)
                 await self._keep_output(output)
-        await self._end_import(number)
+        await self._end_import(number, 0)
+
+    def _is_running(self, session: ConvertedSession) -> bool:
+        """Return True if a call has no output yet that must stand before, or in, what comes next."""
+        pending = session.pending
+        if pending is None:
+            return False
+        return bool(session.open_calls) or any(call.id not in self._early for call in pending.calls)
 
     async def _add(self, item: AnyItem) -> None:
         self._last_at = item.at_ms or self._last_at
@@ -623,28 +651,34 @@ class Conversion:
         self._call_usage = item
 
     def _count_usage(self) -> None:
-        item, self._call_usage = self._call_usage, None
+        item = self._call_usage
+        self._call_usage = None
         if item is None:
             return
-        total, more = self._usage or Usage(0, 0), item.usage
+        total = self._usage or Usage(0, 0)
+        counted = self._counted_usage.get(item.group) or CallUsage(group=item.group, usage=Usage(0, 0))
+        more = item.usage
+        less = counted.usage
         self._usage = Usage(
-            total.input + more.input,
-            total.output + more.output,
-            total.cached + more.cached,
-            total.cache_writes + more.cache_writes,
-            total.cache_writes_1h + more.cache_writes_1h,
+            total.input + more.input - less.input,
+            total.output + more.output - less.output,
+            total.cached + more.cached - less.cached,
+            total.cache_writes + more.cache_writes - less.cache_writes,
+            total.cache_writes_1h + more.cache_writes_1h - less.cache_writes_1h,
             reports_cache=True,
         )
-        self._cost += item.cost
+        self._cost += item.cost - counted.cost
+        if item.group:
+            self._counted_usage[item.group] = item
 
     async def _keep(self, kind: str, data: bytes, *, is_known: bool) -> None:
         self._new_counts[kind, is_known] += 1
         self._kept_lines.append(data)
         self._kept_size += len(data)
         if self._kept_size >= _KEPT_BYTES and self.main.is_started:
-            await self._record_kept(0)
+            await self._record_kept(0, 0)
 
-    async def _record_kept(self, records: int) -> None:
+    async def _record_kept(self, records: int, waiting: int) -> None:
         """Record what is kept as data since the last time; with `records` an import ends."""
         self._count_usage()
         data = b"\n".join(self._kept_lines)
@@ -660,7 +694,7 @@ class Conversion:
             )
         event = ForeignRecords(
             digest, len(data), kinds, records, len(self._new_damaged),
-            tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost,
+            tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost, waiting,
         )  # fmt: skip
         self._record(self.main, event)
         self._forget_kept()
@@ -671,22 +705,23 @@ class Conversion:
         self._new_counts, self._new_damaged = Counter(), []
         self._kept_lines, self._kept_size, self._usage, self._cost = [], 0, None, 0.0
 
-    async def _end_import(self, records: int) -> None:
+    async def _end_import(self, records: int, waiting: int) -> None:
         """Write down what is open, so that a later import can go on from here."""
         for session in self.sessions:
-            await self._flush(session)
+            if not (waiting and self._is_running(session)):
+                await self._flush(session)
             if session.is_started and session.turn_open and session.is_answered:
                 self._end_turn(session, TurnEnded("done"))
-        if before := self._marks.get(records):
+        if before := self._marks.get((records, waiting > 0)):
             self._count_usage()
             for event in before[self._notes_in_row :]:
                 self._record(self.main, event)
             self._forget_kept()
         elif self.main.is_started and (self._new_counts or self._new_damaged or self._has_news(self.main)):
-            await self._record_kept(records)
+            await self._record_kept(records, waiting)
         for session in self.sessions:
             if session is not self.main and session.is_started and self._has_news(session):
-                self._record(session, ForeignRecords(records=records))
+                self._record(session, ForeignRecords(records=records, waiting=waiting))
             session.marked_seq = session.seq
 
     def _has_news(self, session: ConvertedSession) -> bool:

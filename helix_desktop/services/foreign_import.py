@@ -33,6 +33,7 @@ from helix_desktop.foreign.discovery import (
     find_in,
     find_sessions,
 )
+from helix_desktop.foreign.sources import Source
 from helix_desktop.providers.tiktoken_counter import PrefetchingTokenCounter
 from helix_desktop.services.closed_workspaces import AnyStore, BorrowStore
 from helix_desktop.services.foreign_conversion import Conversion, Marks, converted, session_id_of
@@ -47,6 +48,7 @@ T = TypeVar("T")
 
 _LEAST_BYTES = 4 * 1024 * 1024  # of a session; reading less takes less time than a process to start
 _NICENESS = 5
+_GROWING_MS = 60_000  # an agent has written a record, and the one that it follows, long before
 
 
 class ForeignSession(msgspec.Struct, frozen=True):
@@ -60,6 +62,11 @@ class ForeignSession(msgspec.Struct, frozen=True):
     vocabulary: Path
     at_ms: int
     folder: Path
+
+    def is_growing(self, source: Source) -> bool:
+        """Return True if a source was written to a moment ago. Raises OSError."""
+        age_ms = self.at_ms - int(source.path.stat().st_mtime * 1000)
+        return 0 <= age_ms < _GROWING_MS
 
 
 class Converted(msgspec.Struct, frozen=True):
@@ -84,12 +91,14 @@ def convert(session: ForeignSession, on_progress: OnProgress) -> Converted:
     main_id = session_id_of(found.agent, found.id)
     with ArchiveSpool(session.folder) as spool, PrefetchingTokenCounter(session.vocabulary) as counter:
         main = Conversion(found.source, found.id, spool, counter, title=found.title, subagents=children)
-        asyncio.run(main.run(marks[main_id], on_progress))
+        is_growing = session.is_growing(found.source)
+        asyncio.run(main.run(marks[main_id], on_progress, is_growing=is_growing))
         conversions = [main]
         for name, source in found.subagents:
             title = main.subagent_titles.get(children[name], "")
             child = Conversion(source, name, spool, counter, parent=main_id, title=title)
-            asyncio.run(child.run(marks[children[name]], on_progress))
+            is_growing = session.is_growing(source)
+            asyncio.run(child.run(marks[children[name]], on_progress, is_growing=is_growing))
             conversions.append(child)
         if not main.main.is_started:
             return Converted(None)
@@ -343,12 +352,12 @@ def read_session(found: FoundSession, vocabulary: Path) -> tuple[list[RecordedEv
 
 async def _marks(store: AnyStore, session_id: str) -> Marks:
     """Return what the imports of a session wrote down at their ends."""
-    marks: dict[int, list[ForeignRecords]] = {}
+    marks: dict[tuple[int, bool], list[ForeignRecords]] = {}
     notes: list[ForeignRecords] = []
     for recorded in await store.events(session_id):
         notes = [*notes, recorded.event] if isinstance(recorded.event, ForeignRecords) else []
         if notes and notes[-1].records:
-            marks[notes[-1].records] = notes
+            marks[notes[-1].records, notes[-1].waiting > 0] = notes
     return marks
 
 

@@ -35,7 +35,8 @@ class RecordCount(msgspec.Struct, frozen=True):
 class ForeignRecords(EventBase, frozen=True, tag="foreign-records"):
     """Records of the other agent that are kept as data: JSON lines, stored under `digest`.
 
-    With `records` an import ended here: it had read so many records of the source. `damaged` of them could
+    With `records` an import ended here: it had read so many records of the source, which was being written:
+    `waiting` of them stood before the record that they follow, and wait for it. `damaged` of them could
     not be read, in the lines `damaged_lines` (the first ones). `usage` and `cost` (in US dollars) are what
     the other agent said that its model calls took since the event before of this kind.
     """
@@ -48,6 +49,7 @@ class ForeignRecords(EventBase, frozen=True, tag="foreign-records"):
     damaged_lines: tuple[int, ...] = ()
     usage: Usage | None = None
     cost: float = 0.0
+    waiting: int = 0
 
 
 class ForeignCompaction(EventBase, frozen=True, tag="foreign-compaction"):

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import AsyncGenerator
@@ -31,7 +32,7 @@ from tests.integration.foreign.test_import import (
     user,
 )
 from tests.support.foreign_counts import Counts, count_source, digest, typed
-from tests.support.store.builders import TickingClock
+from tests.support.store.builders import START_MS, TickingClock
 
 FOLDER = os.environ.get("HELIX_FOREIGN_FOLDER", "")
 _NAMES = ("calls", "all_calls", "outputs", "usage", "branches")
@@ -373,3 +374,52 @@ async def test_a_session_imported_in_stages_has_every_output(rig: Rig, cuts: tup
     assert (here.outputs, here.users, here.branches) == (source.outputs, source.users, 0)
     assert sorted(here.calls) == sorted(source.calls)
     assert len(await rig.store.sessions()) == 1
+
+
+@pytest.mark.parametrize("seed", [*range(14), 19, 44])
+async def test_records_of_a_growing_session_come_in_stages_as_at_once(rig: Rig, seed: int) -> None:
+    """They stand in any order within a few lines, and each import ends anywhere while the file is written."""
+    chance = Random(seed)
+    lines = long_talk()
+    places = sorted(range(len(lines)), key=lambda place: place + chance.random() * 5)
+    lines = [lines[place] for place in places]
+    for cut in sorted(chance.sample(range(1, len(lines)), 4)):
+        path = rig.claude(lines[:cut])
+        os.utime(path, (START_MS / 1000, START_MS / 1000))  # a moment ago, by the clock of the import
+        found, _ = await rig.foreign.find_readable([path])
+        if found:
+            await rig.run(found)
+    path = rig.claude(lines)
+    (one,) = await rig.foreign.find([path])
+    source = count_source(path)
+    assert differences(source, await counted(rig, one)) == []
+    assert len(await rig.store.sessions()) == 1
+    (again,) = (await rig.run([one])).result.unchanged
+    assert again
+
+
+async def test_what_waits_in_a_file_comes_in_once_nothing_more_is_written(rig: Rig) -> None:
+    lines = long_talk()
+    path = rig.claude([*lines[:6], *lines[7:12]])  # the message that the others follow is not there
+    os.utime(path, (START_MS / 1000, START_MS / 1000))
+    (found,) = await rig.foreign.find([path])
+    first = await rig.run([found])
+    assert [spoke.text for spoke in await rig.events(first.sessions[0], UserSpoke)] == ["Question 0"]
+    assert (await rig.run([found])).result.unchanged == first.sessions
+    os.utime(path, (START_MS / 1000 - 3_600, START_MS / 1000 - 3_600))
+    assert (await rig.run([found])).result.extended == first.sessions
+    answers = await rig.events(first.sessions[0], AssistantSpoke)
+    assert [spoke.text for spoke in answers if spoke.text] == ["Answer 0", "Answer 1"]
+    assert (await rig.run([found])).result.unchanged == first.sessions
+
+
+async def test_the_list_has_the_dates_of_the_records(rig: Rig) -> None:
+    path = rig.claude(long_talk())
+    packed = rig.home / "packed.jsonl.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    for each in (path, packed):
+        (found,) = await rig.foreign.find([each])
+        done = await rig.run([found])
+        (summary,) = [one for one in await rig.store.sessions() if one.id == done.sessions[0]]
+        assert found.updated == summary.updated
+        assert found.updated < START_MS + 365 * 86_400_000
