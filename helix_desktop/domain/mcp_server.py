@@ -226,6 +226,7 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
 
     `token_url` refreshes the access token, which expires at `expires_ms` (milliseconds since 1970; 0: it
     isn't known); `client_auth` is how we prove there who we are. `resource` and `scope` are what it is for.
+    `needed_scope` is what the server asked for since: the next sign-in asks for it.
     """
 
     url: str
@@ -234,6 +235,7 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True):
     client_auth: str = "none"
     resource: str = ""
     scope: str = ""
+    needed_scope: str = ""
     expires_ms: int = 0
     access_token: str
     refresh_token: str = ""

@@ -543,7 +543,9 @@ class McpServerService:
         config = self._config(workspace_id, name)
         oauth = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.oauth")
         headers = {**config.headers, **await self._secrets_of(workspace_id).load(config)}
-        sign_in = await oauth.sign_in(config.url, headers, on_address, translate)
+        earlier = await self._secrets_of(workspace_id).load_sign_in(config)
+        needed_scope = earlier.needed_scope if earlier is not None else ""
+        sign_in = await oauth.sign_in(config.url, headers, on_address, translate, needed_scope)
         if self._config(workspace_id, name).url != config.url:
             raise InvalidInput(
                 text("{name} was changed in the meantime.", name=name), fix=text("Sign in again.")

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import html
+import re
 import socket
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit, urlunsplit
 
 import httpx2
 import msgspec
@@ -38,7 +39,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.mcp_server import SignIn
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 from helix_desktop.mcp.client.exposed_tool import sanitize_text
-from helix_desktop.mcp.client.process import ConnectionFailure, as_sentence, refused
+from helix_desktop.mcp.client.process import ConnectionFailure, SignInNeeded, as_sentence, refused
 from helix_desktop.mcp.client.transports import bound_response, failure_of
 from helix_desktop.system.ip_addresses import AddressZone, address_zone
 
@@ -132,7 +133,7 @@ class SignInAuth(OAuthClientProvider):
                 if not self.context.is_token_valid() and self.context.can_refresh_token():
                     await self._save_refreshed((yield await self._refresh_token()))
             token, is_refreshed = self._add_token(request), False
-        while (yield request).status_code == HTTPStatus.UNAUTHORIZED and not is_refreshed:
+        while (response := (yield request)).status_code == HTTPStatus.UNAUTHORIZED and not is_refreshed:
             async with self.context.lock:
                 await self._initialize()
                 if (tokens := self.context.current_tokens) is None:
@@ -143,6 +144,18 @@ class SignInAuth(OAuthClientProvider):
                     await self._save_refreshed((yield await self._refresh_token()))
                     is_refreshed = True
                 token = self._add_token(request)
+        if response.status_code == HTTPStatus.FORBIDDEN and request.method == "POST":
+            await self._require_scope(response)
+
+    async def _require_scope(self, response: httpx2.Response) -> None:
+        """Raise SignInNeeded if a token lacks a scope, which the next sign-in then asks for."""
+        scope = insufficient_scope(response.headers.get("www-authenticate", ""))
+        if scope is None:
+            return
+        sign_in = await self._load()
+        if sign_in is not None and scope:
+            await self._save(msgspec.structs.replace(sign_in, needed_scope=scope))
+        raise SignInNeeded(response.request.url.netloc.decode())
 
     def _add_token(self, request: httpx2.Request) -> str:
         """Sign a request, if there is a token, and return that."""
@@ -169,6 +182,28 @@ class SignInAuth(OAuthClientProvider):
             await self._save(self._sign_in)
 
 
+_CHALLENGE = re.compile(r'(\w+)\s*=\s*(?:"([^"]*)"|([^\s,]+))')
+
+
+def insufficient_scope(challenge: str) -> str | None:
+    """Return the scope that a refusal asks for (RFC 6750, 3.1), empty if it names none.
+
+    Return None for a refusal for another reason.
+    """
+    if not challenge.lower().lstrip().startswith("bearer"):
+        return None
+    words = {name.lower(): quoted or bare for name, quoted, bare in _CHALLENGE.findall(challenge)}
+    return words.get("scope", "") if words.get("error") == "insufficient_scope" else None
+
+
+def _with_scope(address: str, needed: str) -> str:
+    """Return an address to sign in at, which asks for more scopes."""
+    parts = urlsplit(address)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    scopes = dict.fromkeys((*query.get("scope", "").split(), *needed.split()))
+    return urlunsplit(parts._replace(query=urlencode({**query, "scope": " ".join(scopes)})))
+
+
 def _client_metadata(redirect_url: str) -> OAuthClientMetadata:
     # A program on a user's computer keeps no secret of its own (RFC 8252, 8.5): PKCE protects the code.
     return OAuthClientMetadata(
@@ -193,8 +228,11 @@ async def sign_in(
     headers: Mapping[str, str],
     on_address: Callable[[str], None],
     translate: Callable[[TranslatableText], str],
+    needed_scope: str = "",
 ) -> SignIn | None:
     """Sign in at a server; `on_address` gets the address to open in a browser, whose answer is awaited.
+
+    `needed_scope` is what the server asked for beyond an earlier sign-in.
 
     Return None if the server asks for no sign-in. `translate` is for the page that the browser shows at the
     end. Raises HelixError.
@@ -218,6 +256,9 @@ async def sign_in(
                     _ADD_KEY,
                 )
             await check_target(address, url)
+            if needed_scope:
+                address = _with_scope(address, needed_scope)
+                provider.context.client_metadata.scope = parse_qs(urlsplit(address).query)["scope"][-1]
             listener.state = parse_qs(urlsplit(address).query)["state"][-1]
             on_address(address)
 

@@ -645,8 +645,8 @@ class ServerActor:
             raise ToolError(
                 f"{tool} did not answer.",
                 f"The MCP server {self.config.name} gave no sign of life for {self.config.quiet_s} s; it was "
-                "canceled.",
-                "Try it with less to do, or go on without it.",
+                "canceled, and may have been carried out all the same.",
+                "Look at what it did before you call it again; try it with less to do, or go on without it.",
             ) from None
         except ToolError:
             raise
@@ -656,9 +656,12 @@ class ServerActor:
             if str(error).startswith(_CLOSED):  # its last line says why
                 await asyncio.wait([ended := loop.create_task(self._ended.wait())], timeout=_END_TIMEOUT_S)
                 ended.cancel()
+            is_unanswered = is_taken and self._is_without_answer(error)
+            outcome = "may have carried out" if is_unanswered else "did not carry out"
             raise (ToolError if is_taken else _CallNotTaken)(
                 sanitize_text(self.stderr_log.sanitize(self._call_failure(error)), 1_000),
-                f"The MCP server {self.config.name} did not carry out {tool}.",
+                f"The MCP server {self.config.name} {outcome} {tool}.",
+                "Look at what it did before you call it again." if is_unanswered else "",
             ) from error
         finally:
             self._open_calls.remove(call)
@@ -668,6 +671,12 @@ class ServerActor:
             # A server that works on another call may be busy with it.
             if not is_answered and not self._open_calls and self.is_up:
                 self._check = loop.create_task(self._check_alive(session), name="mcp check")
+
+    def _is_without_answer(self, error: Exception) -> bool:
+        """Return True if the server took a call, and ended or was lost before it answered."""
+        if str(error).startswith(_CLOSED):
+            return True
+        return self._failure is not None and str(error) == str(self._failure)
 
     def _call_failure(self, error: Exception) -> str:
         words = str(error)

@@ -14,7 +14,7 @@ import math
 import re
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -52,6 +52,7 @@ _log = logging.getLogger(__name__)
 
 
 _MAX_ADDRESS_CHARS = 500
+_LONG = 40  # characters of a value that is not by chance the same as a text
 
 
 def to_tool_result(result: types.CallToolResult, target: str) -> ToolResult:
@@ -59,28 +60,66 @@ def to_tool_result(result: types.CallToolResult, target: str) -> ToolResult:
     image_data: list[bytes] = []
     parts = [_text_of_block(block, image_data) for block in result.content]
     text = "\n\n".join(part for part in (*parts, *_structured(result)) if part)
+    if result.is_error and not text.strip():
+        text = "The tool reports an error (isError), and no words say which."
     content = text.encode("utf-8", "surrogatepass")
     return ToolResult(content, not result.is_error, target=target, image_data=tuple(image_data))
 
 
 def _structured(result: types.CallToolResult) -> Iterator[str]:
-    """Yield the structured content as JSON, unless a text block says the same."""
+    """Yield as JSON what the structured content says beyond the blocks, under whatever names it says it."""
     data = result.structured_content
-    if data is None or any(_is_same_data(block, data) for block in result.content):
+    if data is None:
         return
-    yield json.dumps(data, ensure_ascii=False, indent=1)
+    blocks = _as_data(result.content)
+    if data == {} and blocks:
+        return
+    rest = _unsaid(data, blocks)
+    if rest is not None:
+        yield json.dumps(rest, ensure_ascii=False, indent=1)
 
 
-def _is_same_data(block: types.ContentBlock, data: object) -> bool:
-    if not isinstance(block, types.TextContent):
-        return False
-    if data == {"result": block.text}:
-        return True
-    try:
-        parsed = json.loads(block.text)
-    except (ValueError, RecursionError):
-        return False
-    return data in (parsed, {"result": parsed})
+def _unsaid(data: Any, said: frozenset[str]) -> Any:
+    """Return what of structured content the blocks don't say; None if that is nothing."""
+    if _canonical(data) in said:
+        return None
+    if isinstance(data, list):
+        return data if not data or any(_canonical(part) not in said for part in data) else None
+    if not isinstance(data, dict):
+        return data
+    is_alone = len(data) == 1
+    rest: dict[str, Any] = {}
+    for key, value in data.items():
+        words = _canonical(value)
+        # A short value may be equal by chance: in `{"ok": "yes", "more": "yes"}` both fields say something.
+        if words in said and (is_alone or len(words) >= _LONG):
+            continue
+        unsaid = _unsaid(value, said) if is_alone and isinstance(value, dict | list) else value
+        if unsaid is not None:
+            rest[key] = unsaid
+        elif value is None:
+            rest[key] = None
+    return rest or None
+
+
+def _as_data(blocks: Sequence[types.ContentBlock]) -> frozenset[str]:
+    """Return what blocks say in each form that structured content may have: texts, JSON, blocks, lists."""
+    texts = [block.text for block in blocks if isinstance(block, types.TextContent)]
+    plain = [block.model_dump(by_alias=True, exclude_none=True, mode="json") for block in blocks]
+    found: list[Any] = [*texts, *plain, plain]
+    if texts:
+        found += [texts, *(separator.join(texts) for separator in ("", "\n", "\n\n"))]
+    parsed: list[Any] = []
+    for text in texts:
+        with suppress(ValueError, RecursionError):
+            parsed.append(json.loads(text))
+    found += [*parsed, *([parsed] if len(parsed) == len(texts) else [])]
+    return frozenset(map(_canonical, found))
+
+
+def _canonical(value: Any) -> str:
+    """Return a value as JSON, the same for equal ones; blanks at the ends of a text don't count."""
+    return json.dumps(value.strip() if isinstance(value, str) else value, sort_keys=True)
 
 
 def _text_of_block(block: types.ContentBlock, image_data: list[bytes]) -> str:

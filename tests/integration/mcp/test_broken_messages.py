@@ -377,3 +377,47 @@ async def test_events_are_the_same_in_pieces_of_any_size() -> None:
     assert read == [read[-1]] * len(body)
     fields = [line.partition(b":")[0] for line in read[0].splitlines() if line]
     assert fields == [b"event", b"data", b"data", b""]
+
+
+LONG_TEXT = "line of a file\n" * 20
+BLOCK = {"type": "text", "text": LONG_TEXT}
+PIXEL = {"type": "image", "data": base64.b64encode(b"GIF89a").decode(), "mimeType": "image/gif"}
+
+
+@pytest.mark.parametrize(
+    ("content", "structure", "more"),
+    [
+        ([BLOCK], {"content": LONG_TEXT}, None),
+        ([BLOCK], {"text": LONG_TEXT.strip()}, None),
+        ([BLOCK], {"content": [BLOCK]}, None),
+        ([BLOCK], {"result": {"output": LONG_TEXT}}, None),
+        ([BLOCK], {"data": LONG_TEXT, "size": 7}, {"size": 7}),
+        ([BLOCK, {"type": "text", "text": "b"}], {"lines": [LONG_TEXT, "b"]}, None),
+        ([BLOCK, {"type": "text", "text": "b"}], {"all": f"{LONG_TEXT}\n\nb"}, None),
+        ([{"type": "text", "text": '{"b": 1, "a": [2]}'}], {"a": [2], "b": 1}, None),
+        ([{"type": "text", "text": '{"b": 1}'}], {"value": {"b": 1}}, None),
+        ([PIXEL], {"content": [PIXEL]}, None),
+        ([BLOCK], {}, None),
+        ([{"type": "text", "text": "yes"}], {"ok": "yes", "again": "yes"}, {"ok": "yes", "again": "yes"}),
+        ([{"type": "text", "text": "1"}], {"n": True}, {"n": True}),
+        ([BLOCK], {"other": 3, "none": None}, {"other": 3, "none": None}),
+    ],
+)
+def test_structured_content_says_only_what_the_blocks_do_not(
+    content: list[dict[str, object]], structure: dict[str, object], more: dict[str, object] | None
+) -> None:
+    """It came twice unless its field had one certain name: each read of a file cost double."""
+    plain = to_tool_result(CallToolResult.model_validate({"content": content}), "x")
+    result = to_tool_result(
+        CallToolResult.model_validate({"content": content, "structuredContent": structure}), "x"
+    )
+    added = "" if more is None else f"\n\n{json.dumps(more, indent=1)}"
+    assert result.content.decode() == plain.content.decode() + added
+
+
+@pytest.mark.parametrize("content", [[], [{"type": "text", "text": " \n"}]])
+def test_an_error_without_words_says_so(content: list[dict[str, object]]) -> None:
+    """The agent read nothing, and could take the call for done."""
+    result = to_tool_result(CallToolResult.model_validate({"content": content, "isError": True}), "x")
+    assert not result.ok
+    assert result.content == b"The tool reports an error (isError), and no words say which."

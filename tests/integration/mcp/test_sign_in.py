@@ -142,6 +142,34 @@ async def test_a_user_signs_in_once_and_tokens_are_refreshed(tmp_path: Path, ser
     assert not [token for token in tokens if token.encode() in stored or token in log]
 
 
+async def test_a_token_that_lacks_a_scope_asks_for_a_sign_in_with_it(app: App, server: GuardedServer) -> None:
+    """It was a refusal like any other, and each later sign-in brought the same token."""
+    await app.sign_in()
+    server.needed_scope = "files:write"
+    with pytest.raises(HelixError, match="asks for a sign-in"):
+        await app.call()
+    assert (await app.status()).state == "signed_out"
+    await app.sign_in()
+    assert parse_qs(urlsplit(app.addresses[-1]).query)["scope"] == ["files:write"]
+    assert (await app.status()).state == "ready"
+    assert await app.call() == '{"word": "hello"}'
+
+
+@pytest.mark.parametrize(
+    ("challenge", "scope"),
+    [
+        ('Bearer error="insufficient_scope", scope="a b"', "a b"),
+        ("bearer error=insufficient_scope", ""),
+        ('Bearer realm="x", error="insufficient_scope", resource_metadata="https://h/x"', ""),
+        ('Bearer error="invalid_token", scope="a"', None),
+        ('Basic realm="insufficient_scope"', None),
+        ("", None),
+    ],
+)
+def test_a_refusal_says_which_scope_it_needs(challenge: str, scope: str | None) -> None:
+    assert oauth.insufficient_scope(challenge) == scope
+
+
 async def test_a_token_that_is_taken_back_asks_for_a_sign_in_again(app: App, server: GuardedServer) -> None:
     await app.sign_in()
     server.authorization.tokens.clear()

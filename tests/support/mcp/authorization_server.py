@@ -35,6 +35,8 @@ class AuthorizationServer:
     """What a client gets instead of its registration."""
     requests: list[str] = field(default_factory=list)
     tokens: set[str] = field(default_factory=set)
+    scopes: dict[str, str] = field(default_factory=dict)
+    """What tokens are for, by the token in lower case."""
     refresh_tokens: set[str] = field(default_factory=set)
     _codes: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -82,11 +84,13 @@ class AuthorizationServer:
     def _give_tokens(self, form: dict[str, str]) -> bytes:
         if self.token_status:
             return _json({"error": "server_error"}, self.token_status)
+        scope = ""
         if form["grant_type"] == "refresh_token":
             is_valid = form["refresh_token"] in self.refresh_tokens
             self.refresh_tokens.discard(form["refresh_token"])  # each is good once
         else:
             query = self._codes.pop(form["code"], {})
+            scope = query.get("scope", "")
             digest = hashlib.sha256(form["code_verifier"].encode()).digest()
             challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
             is_valid = (query.get("code_challenge"), query.get("redirect_uri"), query.get("client_id")) == (
@@ -96,8 +100,10 @@ class AuthorizationServer:
             return _json({"error": "invalid_grant"}, "400 Bad Request")
         token, refresh = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
         self.tokens.add(token)
+        self.scopes[token.lower()] = scope
         self.refresh_tokens.add(refresh)
         words = {"access_token": token, "token_type": "Bearer", "refresh_token": refresh}
+        words |= {"scope": scope} if scope else {}
         return _json({**words, "expires_in": self.life_s})
 
 
@@ -111,6 +117,8 @@ class GuardedServer(RawHttpServer):
         """Where a test sets it, what the server names as its authorization server."""
         self.moved_to = ""
         """Where a test sets it, requests of the protocol are redirected there."""
+        self.needed_scope = ""
+        """Where a test sets it, each request needs a token for this scope."""
         self.offered: list[str] = []
         """The tokens that it was sent."""
 
@@ -125,6 +133,11 @@ class GuardedServer(RawHttpServer):
         if token:
             self.offered.append(token)
         if token in {token.lower() for token in self.authorization.tokens}:
+            scopes = self.authorization.scopes.get(token, "").split()
+            if self.needed_scope and self.needed_scope not in scopes:
+                challenge = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
+                words = f"WWW-Authenticate: {challenge}\r\n"
+                return http_response(b"", status="403 Forbidden", extra_headers=words)
             return None
         return http_response(b"", status="401 Unauthorized", extra_headers="WWW-Authenticate: Bearer\r\n")
 
