@@ -124,8 +124,9 @@ class LevelDbStore(RowStore):
                 return self._access.contents.read(view, digest)
             except ContentDamaged as error:
                 damaged.append((digest, error))
-            except DigestUnknown:
-                pass  # removed since it was listed
+            except DigestUnknown as error:
+                with suppress(DigestUnknown):  # removed since it was listed
+                    return self._shown.find(digest, error).data
             return None
 
         contents = await self._run_query(lambda view: [read(view, digest) for digest in digests])
