@@ -9,16 +9,18 @@ import time
 import tomllib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
 from helix_desktop.cli.output import print_err, print_json, print_out
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_from
+from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, ContextPolicy, policy_from
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import InvalidInput, InvalidRecording
 from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.translatable_text import (
     TextContext,
     TranslatableText,
@@ -34,7 +36,7 @@ from helix_desktop.replay.measure import (
     measure_recording,
     totals_of,
 )
-from helix_desktop.replay.recording import messages_of_log, recording_facts
+from helix_desktop.replay.recording import messages_of_log, recorded_usage, recording_facts
 from helix_desktop.services.foreign_import import read_session
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.policies import profile_name
@@ -46,23 +48,33 @@ text = TextContext("Command line")
 PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
 
+class _Measured(NamedTuple):
+    """The figures of a recording; of a session also its model, its agent, and what that says it took."""
+
+    figures: RecordingFigures
+    model: str = ""
+    agent: str = ""
+    usage: Usage | None = None
+
+
 def replay(args: argparse.Namespace) -> int:
     """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
     policy = load_policy(args.policy)
     sources = [source for path in dict.fromkeys(args.files) for source in _sources(path)]
-    measured, reported_at = list[tuple[RecordingFigures, str]](), time.monotonic()
+    measured = list[_Measured]()
+    reported_at = time.monotonic()
     for done, source in enumerate(sources, 1):
         if isinstance(source, Path):
-            measured.append((measure_recording(source, policy, args.window), ""))
+            measured.append(_Measured(measure_recording(source, policy, args.window or REFERENCE_WINDOW)))
         else:
             measured.append(_measure_foreign(source, policy, args.window))
         if time.monotonic() - reported_at >= PROGRESS_INTERVAL_S and done < len(sources):
             reported_at = time.monotonic()
             print_err(tr("{done} of {total} recordings measured", done=done, total=len(sources)))
-    totals = totals_of([one for one, _ in measured])
+    totals = totals_of([one.figures for one in measured])
     if args.json:
         document = {
-            "files": [_document(one, model) for one, model in measured],
+            "files": [_document(one) for one in measured],
             "total": msgspec.to_builtins(totals),
         }
         print_json(document)
@@ -72,7 +84,10 @@ def replay(args: argparse.Namespace) -> int:
     name_width, cell_width = max(map(len, names)), max(map(len, cells))
     for name, cell in zip(names, cells, strict=True):
         print_out(f"{name:<{name_width}}  {cell:>{cell_width}}")
-    for one, _ in measured:
+    for each in measured:
+        one = each.figures
+        if each.usage is not None:
+            print_out(_recorded_text(each, each.usage))
         for compaction in one.compactions:
             facts = compaction.facts
             print_out(
@@ -121,8 +136,8 @@ def _sources(path: Path) -> list[Path | FoundSession]:
     return [each.source.path for each in found] if is_recording else list(found)
 
 
-def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) -> tuple[RecordingFigures, str]:
-    """Measure a session of another agent; return the model that answered last, too.
+def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) -> _Measured:
+    """Measure a session of another agent, with a context window in tokens; 0: that of its model.
 
     Raises InvalidRecording.
     """
@@ -140,22 +155,45 @@ def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) ->
     name = str(found.source.path) + (f"#{found.id}" if found.source.session else "")
     answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
     model = next((answer.model for answer in reversed(answers) if answer.model), "")
-    return measure_messages(name, messages, policy, recording_facts(window), compactions), model
+    size = window or _catalog().window(model) or REFERENCE_WINDOW
+    figures = measure_messages(name, messages, policy, recording_facts(size), compactions)
+    return _Measured(figures, model, AGENT_NAMES[found.agent], recorded_usage(log))
 
 
-def _document(figures: RecordingFigures, model: str) -> dict[str, object]:
+def _catalog() -> ModelCatalog:
+    return ModelCatalog.load(resources_dir() / "models.toml")
+
+
+def _recorded_text(measured: _Measured, usage: Usage) -> str:
+    """Return what the other agent recorded beside what is estimated here."""
+    figures = measured.figures
+    return tr(
+        "{file}: sent, as {agent} recorded it: {recorded} tokens. Estimated: {estimated}, in {requests}.",
+        file=figures.file,
+        agent=measured.agent,
+        recorded=format_integer(usage.input),
+        estimated=format_integer(figures.unmanaged.input_tokens),
+        requests=tr.plural(figures.unmanaged.requests, "%n request", "%n requests"),
+    )
+
+
+def _document(measured: _Measured) -> dict[str, object]:
     """Return the figures as JSON; of a session of another agent also its model, and what that would cost.
 
     The cost is that of the input, in US dollars, as `billed` estimates it; None where no price is known.
+    `recorded` are the tokens that the agent says it took; None where it does not.
     """
+    figures = measured.figures
+    model = measured.model
     own = totals_of([figures])
     more: dict[str, object] = {}
     if model:
-        price = ModelCatalog.load(resources_dir() / "models.toml").input_price(model) / 1_000_000
+        price = _catalog().input_price(model) / 1_000_000
         more = {
             "model": model,
             "cost": round(figures.managed.billed * price, 10) if price else None,
             "cost_unmanaged": round(figures.unmanaged.billed * price, 10) if price else None,
+            "recorded": msgspec.to_builtins(measured.usage),
         }
     return {
         **more,

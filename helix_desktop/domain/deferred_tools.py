@@ -28,6 +28,12 @@ _LINE_CHARS = 80
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s|\n")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\d_a-zA-Z]+")
 _MIN_STEM = 3  # letters: shorter words match only as they are
+_SMALL_WORDS = frozenset((
+    "a", "an", "and", "any", "are", "as", "at", "be", "by", "can", "do", "for", "from", "get", "has",
+    "if", "in", "into", "is", "it", "its", "new", "no", "not", "of", "on", "one", "or", "per", "set",
+    "so", "the", "to", "up", "use", "via", "was", "you",
+))  # fmt: skip
+"""Words of sentences that tell no tool from another; others of two and three letters do: SQL, PDF, AWS."""
 _MAX_NEAR, _MIN_LIKENESS = 5, 0.75  # names; a name's likeness to itself is 2
 _IN_NAME, _IN_SERVER, _IN_TEXT = 4.0, 2.0, 1.0  # weights of a word there
 
@@ -97,7 +103,7 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
         [
             (_IN_NAME, _stems(tool_line(spec).partition(":")[0])),
             (_IN_SERVER, _stems(_server(spec))),
-            (_IN_TEXT, _long_stems(" ".join([spec.description, *spec.parameters.get("properties", ())]))),
+            (_IN_TEXT, _telling_stems(" ".join([spec.description, *spec.parameters.get("properties", ())]))),
         ]
         for spec in specs
     ]
@@ -116,9 +122,9 @@ def search_tools(specs: Sequence[ToolSpec], query: str) -> list[ToolSpec]:
     return [specs[number] for number in ordered if scores[number] >= least]
 
 
-def _long_stems(text: str) -> frozenset[str]:
+def _telling_stems(text: str) -> frozenset[str]:
     """Return the words of a sentence without those like `for` and `the`, which in a name mean more."""
-    return frozenset(stem for stem in _stems(text) if len(stem) > _MIN_STEM)
+    return _stems(text) - _SMALL_WORDS
 
 
 def _stems(text: str) -> frozenset[str]:

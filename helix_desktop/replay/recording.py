@@ -19,9 +19,9 @@ import msgspec
 from helix_desktop.domain.decoding_faults import decoding_fault
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.domain.events.foreign import ForeignCompaction
+from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords
 from helix_desktop.domain.events.recorded_event import RecordedEvent
-from helix_desktop.domain.messages import Message, ModelInfo, ToolCall
+from helix_desktop.domain.messages import Message, ModelInfo, ToolCall, Usage
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 
 text = TextContext("Replay")
@@ -130,6 +130,23 @@ def messages_of_log(
             case ForeignCompaction() as compaction:
                 compactions.append((len(messages), compaction))
     return messages, compactions
+
+
+def recorded_usage(log: Iterable[RecordedEvent]) -> Usage | None:
+    """Return what the agent of an imported session says that its model calls took; None if it does not.
+
+    Of a branch, only what its session took before it.
+    """
+    records = (recorded.event for recorded in log if isinstance(recorded.event, ForeignRecords))
+    reported = [each.usage for each in records if each.usage is not None]
+    if not reported:
+        return None
+    return Usage(
+        sum(usage.input for usage in reported),
+        sum(usage.output for usage in reported),
+        sum(usage.cached for usage in reported),
+        sum(usage.cache_writes for usage in reported),
+    )
 
 
 def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:

@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.config.paths import DataDir
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.context.policy_numbers import REFERENCE_WINDOW
 from helix_desktop.main import main
 from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.system.exit_codes import FAILED, READER_GONE, USAGE
@@ -47,6 +49,9 @@ CLAUDE: list[dict[str, Any]] = [
         )
     )
 ]
+
+
+STOP = {"command": "\x03"}  # Ctrl+C, typed into a program that runs
 
 
 def lines(records: Any) -> bytes:
@@ -167,6 +172,49 @@ def test_json_of_imports_names_branches_model_and_use(shell: Shell) -> None:
     assert main_session["model"] == "claude-opus-4-5"
     use = main_session["imported"]
     assert (use["agent"], use["input"], use["cached"], use["output"]) == ("claude-code", 100, 90, 7)
+
+
+def test_a_replay_stands_beside_what_the_agent_recorded(shell: Shell) -> None:
+    """Requests and tokens are those of the file, the window is that of the session's model."""
+    calls = [
+        {
+            **CLAUDE[1],
+            "uuid": f"b{number}",
+            "message": {
+                **CLAUDE[1]["message"],
+                "id": f"m{number}",
+                "content": [{"type": "tool_use", "id": f"t{number}", "name": "Bash", "input": STOP}],
+                "usage": {**USED, "cache_read_input_tokens": 90 * number},
+            },
+        }
+        for number in range(5)
+    ]
+    outputs = [
+        {
+            **CLAUDE[0],
+            "uuid": f"c{number}",
+            "message": {
+                "role": "user",
+                "content": [{"type": "tool_result", "tool_use_id": f"t{number}", "content": "stopped"}],
+            },
+        }
+        for number in range(5)
+    ]
+    records = [CLAUDE[0], *(record for pair in zip(calls, outputs, strict=True) for record in pair)]
+    for record, former in zip(records[1:], records, strict=False):
+        record["parentUuid"] = former["uuid"]
+    (shell.folder / "claude.jsonl").write_bytes(lines(records))
+    _, out, _ = shell("replay", str(shell.folder / "claude.jsonl"), "--json")
+    (measured,) = json.loads(out)["files"]
+    usages = [call["message"]["usage"] for call in calls]
+    sent = sum(usage["input_tokens"] + usage["cache_read_input_tokens"] for usage in usages)
+    assert measured["unmanaged"]["requests"] == len(calls)
+    assert measured["recorded"]["input"] == sent
+    assert measured["recorded"]["output"] == sum(usage["output_tokens"] for usage in usages)
+    assert measured["window"] == ModelCatalog.load(resources_dir() / "models.toml").window("claude-opus-4-5")
+    assert measured["window"] > REFERENCE_WINDOW
+    _, out, _ = shell("replay", str(shell.folder / "claude.jsonl"), "--window", "64000")
+    assert f"sent, as Claude Code recorded it: {sent:,} tokens." in out
 
 
 def test_a_branch_says_where_it_went(shell: Shell) -> None:

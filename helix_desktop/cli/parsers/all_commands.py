@@ -178,7 +178,14 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
     )
     replay.add_argument("files", nargs="+", type=types.path, metavar="FILE", help=tr("recordings, sessions"))
     add_policy(replay)
-    add_window(replay, default=128_000)
+    add_value(
+        replay,
+        "--window",
+        "TOKENS",
+        tr("size of the context window (default: that of a session's model, else 128k)"),
+        types.window_tokens,
+        default=0,
+    )
     add_json(replay)
 
 

@@ -51,7 +51,7 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.replay.measure import RecordingFigures, as_model_counts, measure_session
 from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
-from helix_desktop.replay.recording import recording_facts
+from helix_desktop.replay.recording import recorded_usage, recording_facts
 from helix_desktop.replay.surviving_facts import ComparedFact, ComparedFacts, FactPlace
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -244,7 +244,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
     `price` is in US dollars per million input tokens of that model; 0: not known. `is_reported`: the model
     said how many tokens it got. `always` are those of system prompt and tools by our count.
-    `is_changed_by_user`: the user changed what was sent, which the replay leaves out.
+    `is_changed_by_user`: the user changed what was sent, which the replay leaves out. `recorded` are the
+    input tokens that the other agent says it sent; 0: it does not.
     """
 
     figures: RecordingFigures
@@ -256,6 +257,7 @@ class Comparison(msgspec.Struct, frozen=True):
     is_reported: bool
     always: int
     is_changed_by_user: bool
+    recorded: int = 0
 
     @property
     def moments(self) -> list[tuple[str, int, tuple[ComparedFacts, ...]]]:
@@ -332,6 +334,11 @@ class Comparison(msgspec.Struct, frozen=True):
         sizes, window = self.figures.unmanaged_sizes, format_tokens(self.figures.window)
         if self.agent:
             counted = [tr("Estimated by Helix's own count, without system prompt and tools.")]
+            if self.recorded:
+                sent = format_tokens(self.recorded)
+                counted.append(
+                    tr("Sent, as {agent} recorded it: {tokens} tokens.", agent=self.agent, tokens=sent)
+                )
         elif not self.is_reported:
             counted = [tr("Estimated by Helix's own count, with system prompt and tools.")]
         elif sizes[0] < self.always / 2:
@@ -591,7 +598,11 @@ class ComparisonPage(ThemedBackground):
         last = items[-1].seq if items and transcript.messages.steps else 0
         # The demo model answers where none is set up: it says nothing about where the session comes from.
         is_demo = info.demo and _imported(conversation) is not None
-        return conversation.session.id, last, policy, REFERENCE_WINDOW if is_demo else info.window
+        window = REFERENCE_WINDOW if is_demo else info.window
+        if _imported(conversation) is not None:
+            model = transcript.last_model or transcript.foreign_model
+            window = self._session.app.models.catalog.window(model) or window
+        return conversation.session.id, last, policy, window
 
     def _measure(self) -> None:
         """Replay the session as it is now; another replay ends."""
@@ -634,6 +645,7 @@ class ComparisonPage(ThemedBackground):
         model = next((answer.model for answer in reversed(answers) if answer.model), "")
         if imported is None:
             figures = as_model_counts(figures, answers, facts.ratio)
+        usage = recorded_usage(log)
         self._results[key] = Comparison(
             figures,
             session.transcript.title,
@@ -644,6 +656,7 @@ class ComparisonPage(ThemedBackground):
             any(answer.usage is not None for answer in answers),
             facts.fixed_tokens,
             any(_is_by_user(recorded.event) for recorded in log),
+            usage.input if usage is not None else 0,
         )
         while len(self._results) > _MAX_RESULTS:
             del self._results[next(iter(self._results))]

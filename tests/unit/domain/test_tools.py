@@ -176,6 +176,18 @@ def test_words_find_a_tool_by_what_few_others_have(query: str, first: str) -> No
     assert search_tools(specs[::-1], query)[0].name == first, "in any order"
 
 
+@pytest.mark.parametrize("word", ["SQL", "pdf", "AWS", "ci"])
+def test_words_of_two_and_three_letters_find_what_only_a_description_has(word: str) -> None:
+    described = {"SQL": "Run a SQL query", "pdf": "Make a PDF of it", "AWS": "Ask AWS", "ci": "Wait for CI"}
+    specs = [
+        ToolSpec(f"mcp__x__tool_{number}", text, {"properties": {}})
+        for number, text in enumerate(described.values())
+    ]
+    (found,) = search_tools([*specs, *server_tools("hub")], word)
+    assert found.description == described[word]
+    assert search_tools(specs, "for the use of it") == []
+
+
 def test_words_that_nothing_has_find_nothing() -> None:
     assert search_tools(server_tools("hub"), "zebra ÄÖ 東京") == []
 
