@@ -25,7 +25,7 @@ from helix_desktop.domain.private_details import (
 )
 from helix_desktop.domain.secret_forms import PrivateKind, PrivateValue
 from helix_desktop.domain.store import SessionVersions
-from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.domain.translatable_text import TextContext, plain_text
 from helix_desktop.store.archive_file import refused_write
 from helix_desktop.system.files import write_text_durably
 from helix_desktop.words.private_values import place_text
@@ -78,7 +78,12 @@ class SharedSession:
         self._title, self._session_id, self._logs, self._markdown = title, session_id, logs, markdown
         self._private_details = private_details
         self._documents = [
-            {"session": session, "seq": entry.seq, "at": entry.at, "event": msgspec.to_builtins(entry.event)}
+            {
+                "session": session,
+                "seq": entry.seq,
+                "at": entry.at,
+                "event": msgspec.to_builtins(entry.event, enc_hook=plain_text),
+            }
             for session, log in logs.items()
             for entry in log
         ]

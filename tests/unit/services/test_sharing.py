@@ -18,6 +18,7 @@ from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.private_details import REMOVED, PrivateDetails
 from helix_desktop.domain.store import Commit
+from helix_desktop.domain.translatable_text import verbatim
 from helix_desktop.services.sharing import SharedSession, SharingService
 from helix_desktop.store.memory import MemoryStore
 from helix_desktop.words.private_values import kind_text
@@ -200,6 +201,14 @@ async def test_a_session_up_to_a_message_has_nothing_behind_it(suffix: str) -> N
     assert "first" in document
     assert "second" in document
     assert "third" not in document
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+async def test_an_answer_of_the_app_that_is_open_still_can_be_shared(suffix: str) -> None:
+    """Its words know their translation until the session is read again."""
+    answer = ToolAnswered("c1", "read_file", verbatim("No such file."), STORED.digest, 9, 1, 1)
+    session = await shared(EVENTS[0], EVENTS[1], answer)
+    assert "No such file." in session.document(suffix)
 
 
 async def test_json_lines_have_every_event_whole() -> None:
