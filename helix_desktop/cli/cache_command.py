@@ -118,7 +118,7 @@ async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
         _print_matches(hit)
     for handover in handovers:
         event, session = f"e{handover.seq}", handover.session
-        print_out(tr("summary {event} of session {session}", event=event, session=session))
+        print_out(tr("handover summary {event} of session {session}", event=event, session=session))
         _print_matches(handover)
     print_err(_found_text(results, len(handovers)))
     return 0
@@ -133,7 +133,7 @@ def _shown_text(listed: int, entries: int) -> str:
 def _found_text(results: SearchResults, handovers: int) -> str:
     parts = [
         tr.plural(len(results.hits), "%n entry", "%n entries"),
-        tr.plural(handovers, "%n summary", "%n summaries"),
+        tr.plural(handovers, "%n handover summary", "%n handover summaries"),
     ]
     if results.hits:
         parts.append(_count_text())

@@ -157,7 +157,7 @@ class RewriteWords:
             case HandoverDiscarded(failed=FailedPreparation(work=work, why=why)):
                 lines = {
                     "title": tr("No title was written."),
-                    "checkpoint": tr("No summary was prepared."),
+                    "checkpoint": tr("No handover summary was prepared."),
                     "handover": tr("The summary without a model was not written again."),
                 }
                 return translate(join_sentences(lines[work], why))

@@ -318,7 +318,7 @@ async def _open_session(workspace: OpenWorkspace, args: argparse.Namespace) -> C
         seq = event.removeprefix("e")
         if colon and not (seq.isdecimal() and len(seq) <= _MAX_EVENT_DIGITS and int(seq)):
             raise InvalidInput(
-                text("{event} isn't the event of a summary.", event=repr(event[:70])),
+                text("{event} isn't the event of a handover summary.", event=repr(event[:70])),
                 fix=text("Write {form}; {command} lists the events.", form="ID:e12", command="timeline"),
             )
         return await workspace.continue_session(

@@ -95,7 +95,7 @@ def _what(hit: SearchHit) -> str:
         case "output":
             return tr("output")
         case "handover":
-            return tr("summary")
+            return tr("handover summary")
         case "file":
             return tr("file")
 
@@ -132,7 +132,7 @@ def _left_out(findings: SearchFindings) -> Iterator[str]:
 def _found_text(findings: SearchFindings, sessions: int) -> str:
     hits = findings.count
     if not hits:
-        return tr("No results. All words must be in one message, output, summary or path.")
+        return tr("No results. All words must be in one message, output, handover summary or path.")
     parts = [
         tr.plural(hits, "%n place", "%n places")
         + " "

@@ -103,7 +103,7 @@ class SharedSession:
         if suffix == JSON_LINES_SUFFIX:
             return "".join(f"{json.dumps(document, ensure_ascii=False)}\n" for document in documents)
         markdown = markdown or self._session_markdown(title, documents)
-        heading = tr("Summary") if self._markdown else session_title(title)
+        heading = tr("Handover summary") if self._markdown else session_title(title)
         return markdown_page(heading, markdown) if suffix == HTML_SUFFIX else markdown
 
     def _session_markdown(self, title: str, documents: Sequence[Mapping[str, Any]]) -> str:

@@ -96,8 +96,8 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         return tr("Continues “{title}”", title=session_title(handover.origin_title))
     if handover.revises:
         size = revision_size_text(handover.before, handover.after)
-        return dotted((tr("Summary edited by you"), size))
-    count = tr("Summary written again") if handover.replaces else summary_title(handover, transcript)
+        return dotted((tr("Handover summary edited by you"), size))
+    count = tr("Handover summary written again") if handover.replaces else summary_title(handover, transcript)
     before, after = format_tokens(handover.before), format_tokens(handover.after)
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
@@ -202,9 +202,9 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
             name = _output_name(seq, transcript)
         case (HandoverMade() | ObservationsPlaced() | FoldMade()) as summary:
             title, placements = summary_title(summary, transcript), transcript.rewrites.placements
-            placed = [placements[target] for target in event.targets if target in placements]
-            if len(placed) > 1:  # several stand as one
-                title = translate(summary_name(transcript, placed[0].after, placed[-1].upto))
+            compacted = [placements[target] for target in event.targets if target in placements]
+            if len(compacted) > 1:  # several stand as one
+                title = translate(summary_name(transcript, compacted[0].after, compacted[-1].upto))
             name = tr("“{summary}”", summary=title)
         case _:
             name = tr("instructions")
@@ -281,7 +281,7 @@ def divider_change_text(
     """Return what a rewrite that isn't a sweep did, for a line in the chat."""
     match event:
         case HandoverMade(revises=revises) if revises:
-            return tr("Edited summary")
+            return tr("Edited handover summary")
         case Excluded():
             return translate(STATE_WORDS["excluded"].label)
     return summary_title(event, transcript)

@@ -54,6 +54,8 @@ def place_text(place: tuple[Mapping[str, Any], str] | None) -> str:
             return tr("Output of {tool}", tool=display_name(event["name"]))
         case "output-held", _:
             return tr("Output of {tool}", tool=display_name(event["answer"]["name"]))
-        case "handover-made" | "observations-made" | "fold-made", _:
-            return tr("Summary")
+        case "handover-made", _:
+            return tr("Handover summary")
+        case "observations-made" | "fold-made", _:
+            return tr("Compacted messages")
     return tr("Other records")

@@ -33,7 +33,7 @@ SLASH_COMMANDS: tuple[SlashCommand, ...] = (
     ),
     SlashCommand("cache", text("Search the stored outputs"), "[WORDS]"),
     SlashCommand("changes", text("Show the files that this session changed"), also=("diff",)),
-    SlashCommand("compact", text("Replace older messages by a summary"), "[FOCUS]"),
+    SlashCommand("compact", text("Replace older messages by a handover summary"), "[FOCUS]"),
     SlashCommand("context", text("Show or hide what the next request contains")),
     SlashCommand("effort", text("Choose how much the model thinks"), "[LEVEL]"),
     SlashCommand("export", text("Export this session, outputs, the workspace or all of them")),

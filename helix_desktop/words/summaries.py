@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import newest_checkpoint, newest_known
-from helix_desktop.context.summaries.summary_names import compacted_turns, summary_name
+from helix_desktop.context.summaries.summary_names import compacted_turns, handover_name, summary_name
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -87,20 +87,16 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
     times = Counter[str]()
     handovers = transcript.written_handovers
     for seq, handover in handovers.items():
-        if seq in transcript.checkpoints:
-            name = unsent_title(transcript, 0, handover.upto, handover.kept)
-        else:
-            name = translate(summary_name(transcript, 0, handover.upto, handover.kept))
-        title = _title(handover, name)
+        title = _title(handover, transcript)
         times[title] += 1
         count = times[title]
         titles[seq] = title if count == 1 else tr("{title} ({count})", title=title, count=count)
     return titles
 
 
-def unsent_title(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> str:
-    """Return what a summary is called that stands for no messages yet: by their turns."""
-    turns = compacted_turns(transcript, after, upto, kept_seq)
+def unsent_title(transcript: Transcript, after: int, upto: int) -> str:
+    """Return what a prepared summary of older messages is called that stands for none of them yet."""
+    turns = compacted_turns(transcript, after, upto)
     return tr("Summary of {turns}", turns=translate(turns)) if turns else tr("Summary of older messages")
 
 
@@ -135,9 +131,9 @@ def summary_title(
     """Return what a summary is called wherever it stands: by its turns, or by the session it is from."""
     match event:
         case HandoverMade(origin=origin) if origin:
-            return _title(event, "")
-        case HandoverMade(upto=upto, kept=kept):
-            return translate(summary_name(transcript, 0, upto, kept))
+            return _title(event, transcript)
+        case HandoverMade():
+            return translate(handover_name(transcript, event))
         case ObservationsPlaced(made=made):
             observations = transcript.rewrites.observations.get(made)
             if observations is None:
@@ -146,9 +142,10 @@ def summary_title(
     return translate(summary_name(transcript, event.after, event.upto))
 
 
-def _title(handover: HandoverMade, name: str) -> str:
+def _title(handover: HandoverMade, transcript: Transcript) -> str:
     if handover.origin:
-        return tr("Summary of “{title}”", title=session_title(handover.origin_title))
+        return tr("Handover summary of “{title}”", title=session_title(handover.origin_title))
+    name = translate(handover_name(transcript, handover))
     if handover.replaces:
         return tr("{title}, written again", title=name)
     return tr("{title}, edited", title=name) if handover.revises else name

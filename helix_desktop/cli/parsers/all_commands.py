@@ -231,8 +231,8 @@ def add_run(commands: Commands, common: argparse.ArgumentParser) -> None:
         "--from-handover",
         "ID[:EVENT]",
         tr(
-            "start a new session with the summary of this one as it would be now, or with the summary of "
-            "an event ({last} = the newest session)",
+            "start a new session with the handover summary of this one as it would be now, or with that "
+            "of an event ({last} = the newest session)",
             last="last",
         ),
     )
@@ -354,7 +354,7 @@ def add_search(commands: Commands, common: argparse.ArgumentParser) -> None:
     searching = commands.add_parser(
         "search",
         parents=[common],
-        help=tr("search messages, outputs, summaries and file names of all workspaces"),
+        help=tr("search messages, outputs, handover summaries and file names of all workspaces"),
         description=tr(
             "Print where all words occur, by session, the newest first. “cache show” prints an output."
         ),
@@ -467,7 +467,7 @@ def add_find_commands(add_command: AddCommand) -> None:
         "SHA",
         tr("continue after this entry, the last one of a list with the same options"),
     )
-    search = add_command("search", tr("find entries and summaries that contain all words"))
+    search = add_command("search", tr("find entries and handover summaries that contain all words"))
     search.add_argument(
         "query",
         metavar="QUERY",

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from operator import attrgetter
 
 from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.events.summary import NO_MODEL, HandoverMade
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, verbatim
 
 _text = TextContext("Context")
@@ -15,6 +16,21 @@ def summary_name(transcript: Transcript, after: int, upto: int, kept_seq: int = 
     """Return what stands in place of the messages behind `after`, up to `upto`, is called: by its turns."""
     turns = compacted_turns(transcript, after, upto, kept_seq)
     return _text("Compacted {turns}", turns=turns) if turns else _text("Compacted messages")
+
+
+def handover_name(transcript: Transcript, handover: HandoverMade) -> TranslatableText:
+    """Return what a handover is called: by its turns, or by the session that it is from.
+
+    Without a model it has no sections: then it is called by what it stands for.
+    """
+    if handover.origin:
+        return _text("Handover summary of “{title}”", title=handover.origin_title)
+    if handover.model == NO_MODEL:
+        return summary_name(transcript, 0, handover.upto, handover.kept)
+    turns = compacted_turns(transcript, 0, handover.upto, handover.kept)
+    if not turns:
+        return _text("Handover summary of older messages")
+    return _text("Handover summary of {turns}", turns=turns)
 
 
 def compacted_turns(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> TranslatableText:

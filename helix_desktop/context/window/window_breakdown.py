@@ -17,7 +17,7 @@ from helix_desktop.context.log.window_layout import (
     WindowEntry,
 )
 from helix_desktop.context.summaries.handover import handover_counts
-from helix_desktop.context.summaries.summary_names import summary_name, turn_range
+from helix_desktop.context.summaries.summary_names import handover_name, summary_name, turn_range
 from helix_desktop.context.window.exclusions import can_exclude
 from helix_desktop.context.window.message_states import is_repeated, sent_outputs
 from helix_desktop.context.window.used_tokens import output_tokens
@@ -312,9 +312,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
                 if made.origin
                 else text("Replaces {messages}", messages=handover_counts(transcript, made).text)
             )
-            name = text("Summary of “{title}”", title=made.origin_title)
-            if not made.origin:
-                name = summary_name(transcript, 0, made.upto, made.kept)
+            name = handover_name(transcript, made)
             return WindowItem(entry.seq, "handover", name, tokens, "summarized", why)
         case SummaryBlock(event=FoldMade() as fold):
             state: WindowItemState = "removed" if fold.how == "truncate" else "noted"

@@ -62,7 +62,7 @@ def _wait_notice(session: Session) -> Notice | None:
     conversation = session.conversation
     if not conversation.summary_wait.is_active:
         return None
-    what = tr("Context full: waiting for the summary.")
+    what = tr("Context full: waiting for the handover summary.")
     why = tr.plural(
         round(MAX_WAIT_S / 60),
         "The next step starts when older messages are compacted, in %n minute at the latest.",

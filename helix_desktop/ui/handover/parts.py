@@ -343,12 +343,12 @@ class WindowParts(SizedDialog):
     """Versions at the left, the sections of one in the middle, the comparison at the right, actions below."""
 
     def __init__(self, parent: QWidget, ranges: RangeChoice) -> None:
-        super().__init__(parent, tr("Summaries"), _SIZE, _MIN_SIZE)
+        super().__init__(parent, tr("Handover summaries"), _SIZE, _MIN_SIZE)
         self.ranges = ranges
         self._writing_since_s, self._is_warned = 0.0, False
         self.versions, self.comparison = VersionList(), Comparison()
         self.title = label("", "title", wrap=True)
-        tip = tr("Copy the whole summary as Markdown")
+        tip = tr("Copy the whole handover summary as Markdown")
         self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy", tip=tip)
         self.compare_button = PushButton(tr("Compare"), "link", "git-compare", px=14, name="compare")
         self.compare_button.setCheckable(True)

@@ -400,7 +400,7 @@ class WindowCommands(CommandTable):
     compact_now = _agent(text("Compact conversation…"), intents.Compact(), "Ctrl+Shift+K", group=5,
         needs=(OPEN_SESSION, SENT_MESSAGE), slash="compact", with_arguments=intents.Compact,
         also=_also("handover summary summarize shrink"))
-    continue_session = _session(text("New session from a summary…"), intents.ShowHandover(), group=5,
+    continue_session = _session(text("New session from a handover summary…"), intents.ShowHandover(), group=5,
         is_in_menu=False, also=_also("handover continue summaries"))
     observe_now = _session(text("Compact older turns now"), intents.Observe(), group=5, slash="observe",
         is_in_menu=False, also=_also("summary"))

@@ -452,10 +452,10 @@ def card_menu(row: Row, parent: QWidget) -> QMenu:
         return menu
     seq = row.seq
     is_own = not row.event.origin
-    is_placed = not row.is_checkpoint
-    can_run_again = is_own and row.is_live and is_placed
+    was_sent = not row.is_checkpoint
+    can_run_again = is_own and row.is_live and was_sent
     run_again = ShowHandover(seq, is_compaction=True)
-    menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=is_placed)
+    menu.add("show", tr("Show in chat"), ShowEvent(seq), is_enabled=was_sent)
     menu.add("compare", tr("Compare…"), ShowHandover(seq, "changes"))
     menu.add("edit", tr("Edit…"), ShowHandover(seq), is_enabled=is_own)
     menu.add("run-again", tr("Run again…"), run_again, is_enabled=can_run_again)

@@ -201,8 +201,10 @@ class _CardReducer:
             carried, card = self._cards.get(seq), self._cards.get(carrier_seq)
             if carried is not None and isinstance(card, Rewrite):
                 self._cards[carrier_seq] = replace(card, carries=carried.title)
-        placed = {card.facts.seq for card in self._cards.values() if isinstance(card, CompactedMessagesCard)}
-        return tuple(card for seq, card in reversed(self._cards.items()) if seq not in placed)
+        compacted = {
+            card.facts.seq for card in self._cards.values() if isinstance(card, CompactedMessagesCard)
+        }
+        return tuple(card for seq, card in reversed(self._cards.items()) if seq not in compacted)
 
     def _covers_of_outputs(self) -> Iterator[tuple[int, int]]:
         """Yield the large outputs that a rewrite stands for, with its seq; a pinned one stands beside it."""
@@ -294,7 +296,7 @@ class _CardReducer:
     ) -> BackgroundCard:
         lines = {
             "title": tr("No title was written"),
-            "checkpoint": tr("No summary was prepared"),
+            "checkpoint": tr("No handover summary was prepared"),
             "handover": tr("The summary without a model was not written again"),
         }
         used = cost_text(event.spent, event.cost, self._is_demo, event.estimated, event.unpriced)

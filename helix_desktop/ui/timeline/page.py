@@ -245,8 +245,8 @@ class Timeline(Themed, QWidget):
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered or folded."""
-        placed = (card for card in self._state.cards if isinstance(card, CompactedMessagesCard))
-        seq = next((card.seq for card in placed if card.facts.seq == seq), seq)
+        compacted = (card for card in self._state.cards if isinstance(card, CompactedMessagesCard))
+        seq = next((card.seq for card in compacted if card.facts.seq == seq), seq)
         card = next((card for card in self._changes if _has(card, seq)), None)
         if card is not None and not self.filter_bar.matches(card):
             self.filter_bar.choose(None)

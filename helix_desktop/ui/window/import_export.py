@@ -770,7 +770,7 @@ def _handover_markdown(handover: HandoverMade, transcript: Transcript) -> str:
         trigger_text(handover.trigger, handover.threshold),
     )
     summary = " · ".join(filter(None, parts))
-    return f"# {tr('Summary')}\n\n{summary}\n\n{render_handover(handover, ())}\n"
+    return f"# {tr('Handover summary')}\n\n{summary}\n\n{render_handover(handover, ())}\n"
 
 
 def _name_filter() -> str:

@@ -162,7 +162,7 @@ class SearchFilters(FlowBox):
             "all": tr("Everything"),
             "message": tr("Messages"),
             "output": tr("Outputs"),
-            "handover": tr("Summaries"),
+            "handover": tr("Handover summaries"),
             "file": tr("Files"),
         }
         kinds = [_filter_button(words, f"search_kind-{name}") for name, words in names.items()]

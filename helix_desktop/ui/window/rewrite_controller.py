@@ -83,7 +83,7 @@ class RewriteController(WindowPart):
 
     @handles(intents.Observe)
     def observe(self) -> None:
-        """Have older messages observed, its price first, or put in place what waits. Raises HelixError."""
+        """Compact older messages into dated facts, its price first, or use what waits. Raises HelixError."""
         self._session.conversation.observations.start(is_price_shown=True)
 
     @handles(intents.Compact)

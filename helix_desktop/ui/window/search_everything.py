@@ -167,7 +167,7 @@ def hit_groups(findings: SearchFindings, name_of: Callable[[str], str]) -> Itera
 
 
 def _hit_line(hit: SearchHit, found: SessionHits, title: str, terms: tuple[str, ...], now: datetime) -> Line:
-    kinds = {"output": tr("Output"), "handover": tr("Summary"), "file": tr("File")}
+    kinds = {"output": tr("Output"), "handover": tr("Handover summary"), "file": tr("File")}
     speakers = {"user": tr("You"), "agent": tr("Agent")}
     kind = kinds.get(hit.kind, speakers.get(hit.speaker, tr("Program")))
     source = ""

@@ -272,7 +272,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
     """A handover of a session that works on a renderer."""
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000,
-        "title": f"Summary of {44 + 2 * number} messages", "before": 21_300,
+        "title": f"Handover summary of turns 1–{44 + 2 * number}", "before": 21_300,
         "after": 8_400,
         "messages": f"{44 + 2 * number} messages", "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
         "sections": _SECTIONS, "ledger": _LEDGER,
@@ -288,7 +288,7 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     """A checkpoint of that session: in no request yet."""
     values: dict[str, object] = {
-        "title": "Summary of turns 1–12", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "title": "Handover summary of turns 1–12", "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
         "missing": NOTHING_MISSING, "unsent": "Not in context yet",

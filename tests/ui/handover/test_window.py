@@ -113,14 +113,14 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
     listed = [(version.seq, version.title, version.state) for version in window.versions.versions]
     assert listed == [
         (NOW, "If you compact now", ""),
-        (sample.undone.seq, "Compacted 8 tool calls of turn 1 (2)", "Undone"),
-        (sample.revised.seq, "Compacted 8 tool calls of turn 1, edited", "In context"),
-        (sample.first.seq, "Compacted 8 tool calls of turn 1", ""),
+        (sample.undone.seq, "Handover summary of 8 tool calls of turn 1 (2)", "Undone"),
+        (sample.revised.seq, "Handover summary of 8 tool calls of turn 1, edited", "In context"),
+        (sample.first.seq, "Handover summary of 8 tool calls of turn 1", ""),
     ]
     window.versions.setFocus()
     for _ in range(2):
         QTest.keyClick(window.versions, Qt.Key.Key_Down)
-    revised = (sample.revised.seq, "Compacted 8 tool calls of turn 1, edited")
+    revised = (sample.revised.seq, "Handover summary of 8 tool calls of turn 1, edited")
     assert (window.seq, window.title.text()) == revised
     assert window.comparison.other_box.currentData() == sample.first.seq, "the one before it"
 
@@ -149,7 +149,7 @@ def test_what_is_replaced_is_read_and_leads_to_the_one_that_is_active(
 ) -> None:
     assert window.fields == []
     note = words(window, "version-note")[0]
-    assert note.startswith("“Compacted 8 tool calls of turn 1, edited” replaces this one")
+    assert note.startswith("“Handover summary of 8 tool calls of turn 1, edited” replaces this one")
     press(window, "edit-action")
     assert window.seq == sample.revised.seq
     assert {field.title for field in window.fields} == {*TITLES}

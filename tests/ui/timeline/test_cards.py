@@ -181,7 +181,7 @@ def test_an_output_inside_a_handover_is_not_offered_to_be_sent(qtbot: QtBot) -> 
         AssistantSpoke("Done.", "lab/m", 2),
         HandoverMade(4, 0, (), "", "", 0, 50, 521, 554, 4, "m", HandoverTrigger.MANUAL),
     )
-    for later, inside in (((), "Compacted turn 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
+    for later, inside in (((), "Handover summary of turn 1"), ((Pinned(3),), ""), ((Undone(5),), "")):
         log = [RecordedEvent(seq, 0, event) for seq, event in enumerate((*events, *later), 1)]
         cards = build_cards(log, Transcript(log))
         assert [form.inside for form in cards if isinstance(form, FormCard)] == [inside]
@@ -202,9 +202,9 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     made = max(simulator.transcript.rewrites.handovers)
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
     assert titles == [
-        "Compacted turns 1–2",
-        "Summary of turns 1–3 (2)",
-        "Summary of turns 1–3",
+        "Handover summary of turns 1–2",
+        "Handover summary of turns 1–3 (2)",
+        "Handover summary of turns 1–3",
     ]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
@@ -213,12 +213,12 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
-        "Summary of turns 1–3",
+        "Handover summary of turns 1–3",
     )
     assert not handover.is_checkpoint
     updated = cards[first]
     assert isinstance(updated, HandoverCard)
-    assert updated.size_text == "Used in “Summary of turns 1–3 (2)”"
+    assert updated.size_text == "Used in “Handover summary of turns 1–3 (2)”"
 
 
 def test_a_card_says_as_of_when_something_was_open_once_messages_came_since(qtbot: QtBot) -> None:
@@ -287,7 +287,7 @@ def test_a_summary_that_a_shorter_compaction_was_made_from_is_used() -> None:
         cards = build_cards(simulator.log, Transcript(simulator.log))
         return next(one.size_text for one in cards if one.seq == checkpoint and isinstance(one, HandoverCard))
 
-    assert state() == "Used in “Compacted turns 1–2 (2)”"
+    assert state() == "Used in “Handover summary of turns 1–2 (2)”"
     simulator.record(Undone(max(simulator.transcript.rewrites.handovers)))
     assert state() == "Not in context yet"
 
@@ -379,7 +379,7 @@ def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     assert shown_seqs(pane) == []
     (line,) = [row for row in pane.cards.cards.rows if isinstance(row, PreparedCard)]
-    assert line.title == "Summary of turns 1–12 prepared"
+    assert line.title == "Handover summary of turns 1–12 prepared"
     assert line.amount == "read 5.4k tokens · used 6.3k tokens · $0.0071"
     pane.reveal(431)
     assert (pane.filter_bar.group, shown_seqs(pane)) == (None, [431])
@@ -396,7 +396,7 @@ def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is
         "Used 6.3k tokens · $0.0071",
         "1.2 s",
     ]
-    assert "Summary of turns 1–12" in card(pane, 431).accessible_name
+    assert "Handover summary of turns 1–12" in card(pane, 431).accessible_name
     assert "Of 12 messages, 41 tool calls" in said
     assert {"compare", "edit", "more"} <= set(names(pane, 431))
     assert not has(pane, 431, "undo")

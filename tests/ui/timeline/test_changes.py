@@ -280,7 +280,7 @@ def test_a_sweep_falls_and_returns_with_what_it_was_recorded_with(bare_pane: Tim
             (Undone(handover),),
             "redo",
             "Redo also repeats: Cached 0 outputs",
-            ["Undone with “Compacted turn 1”"],
+            ["Undone with “Handover summary of turn 1”"],
         ),
         ((Undone(sweep),), "undo", "", ["Undone"]),
     ):
@@ -306,8 +306,8 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(bare_pane: Tim
     )
     sweep, fold = 8, 9
     for event, expected, changed in (
-        (Undone(7), ["Undone with “Compacted turn 1”"], ""),
-        (Undone(fold), ["Undone with “Compacted turn 1”"], "Together with it: Cached 1 output."),
+        (Undone(7), ["Undone with “Handover summary of turn 1”"], ""),
+        (Undone(fold), ["Undone with “Handover summary of turn 1”"], "Together with it: Cached 1 output."),
     ):
         events = (*events, event)
         cards, transcript = _show_log(bare_pane, events)
@@ -340,7 +340,9 @@ def test_what_was_undone_under_a_later_rewrite_is_redone_after_it(
         Undone(placed := 4 + len(rewrite)),
         HandoverMade(upto, 0, (), "", "", 0, 50, 521, 554, 2, "m", HandoverTrigger.MANUAL),
     )
-    covering = "Compacted turn 1" if upto == 4 else "Compacted 1 tool call of turn 1"
+    covering = "Handover summary of turn 1"
+    if upto != 4:
+        covering = "Handover summary of 1 tool call of turn 1"
     for event, buttons, tip in (
         (None, False, f"Can be redone when “{covering}” is undone"),
         (Undone(placed + 2), True, ""),

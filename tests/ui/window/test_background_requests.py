@@ -149,7 +149,7 @@ async def test_what_came_to_nothing_stands_in_the_timeline(qapp: QApplication, t
         rig.window.show_page("timeline")
         await rig.wiring.session.refresh()
         (failed,) = await until(lambda: timeline_rows(rig, BackgroundCard), "its line in the timeline")
-        assert failed.line == "No summary was prepared"
+        assert failed.line == "No handover summary was prepared"
         assert failed.why
         assert failed.amount.startswith("read ")
         assert event.spent >= 46_006

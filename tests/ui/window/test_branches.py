@@ -108,7 +108,7 @@ async def _check_the_first_card(rig: WindowRig, old: str) -> None:
     """It says what the session starts from, and leads to the source and from there back."""
     new = rig.conversation.session.id
     (first,) = rig.rows(NoticeRow)
-    assert (first.what, first.level) == ("This session starts from a summary", "handover")
+    assert (first.what, first.level) == ("This session starts from a handover summary", "handover")
     assert first.why == "2 messages compacted"
     assert "Which port?" in first.details
     rig.window.commands.undo_compaction.trigger()

@@ -193,13 +193,13 @@ async def _check_a_wait_for_the_summary(rig: WindowRig) -> None:
         await run_until_a_step_waits(rig)
         waiting = rig.conversation.session.id
         await rig.wiring.workspace_controller.new_session()
-        assert "waiting for the summary" not in rig.banner_text()
+        assert "waiting for the handover summary" not in rig.banner_text()
         await rig.wiring.workspace_controller.open_session(waiting)
-        assert "waiting for the summary" in rig.banner_text()
+        assert "waiting for the handover summary" in rig.banner_text()
         assert "in 5 minutes at the latest" in rig.banner_text()
         press(rig.window.notices, "summary-wait:continue")
         await rig.wait_for_turn_end()
-        assert "waiting for the summary" not in rig.banner_text()
+        assert "waiting for the handover summary" not in rig.banner_text()
         (made,) = rig.events(HandoverMade)
         assert (made.model, made.fallback) == (NO_MODEL, "You continued without a model.")
         await until(lambda: any(row.kind == "context" for row in rig.rows(DividerRow)), "it is said")
@@ -207,5 +207,5 @@ async def _check_a_wait_for_the_summary(rig: WindowRig) -> None:
         press(rig.window.notices, "summary-wait:stop")
         await until(lambda: not rig.conversation.is_running, "the end of the turn")
         assert rig.events(TurnEnded)[-1].how == "stopped"
-        assert "waiting for the summary" not in rig.banner_text()
+        assert "waiting for the handover summary" not in rig.banner_text()
         rig.conversation.handovers.cancel()

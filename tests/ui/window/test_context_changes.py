@@ -214,7 +214,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert after[1].used < before[1].used
         divider = rig.rows(DividerRow)[-1]
         size = format_tokens(after[1].used)
-        assert divider.text.endswith(f" → {size} · Compacted 6 tool calls of turn 1 · by you")
+        assert divider.text.endswith(f" → {size} · Handover summary of 6 tool calls of turn 1 · by you")
         assert _badges(rig)["part0.txt"] == "handed_over"
         assert (await _states(rig))["part0.txt"] == "handed_over"
         question = rig.rows(UserRow)[0]
@@ -232,7 +232,7 @@ async def _check_a_handover(rig: WindowRig) -> None:
         assert "Nothing to redo in the context." in rig.banner_text()
         commands.undo_compaction.trigger()
         await until(lambda: rig.rows(DividerRow)[-1].is_undone, "undone")
-        await until(lambda: "Undone: Compacted " in rig.banner_text(), "what was undone")
+        await until(lambda: "Undone: Handover summary of " in rig.banner_text(), "what was undone")
         await rig.wait_for_turn_end()
         assert rig.conversation.window.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in_window"

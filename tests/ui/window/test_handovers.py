@@ -289,10 +289,10 @@ async def _check_exporting(rig: WindowRig, first: int) -> None:
     """What is exported is called as its card is, and is on screen before it is saved."""
     rig.perform(ExportHandover(first))
     dialog = await rig.dialog(DocumentDialog)
-    assert dialog.windowTitle() == "Export “Compacted 6 tool calls of turn 1”"
-    names = [f"Compacted-6-tool-calls-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
+    assert dialog.windowTitle() == "Export “Handover summary of 6 tool calls of turn 1”"
+    names = [f"Handover-summary-of-6-tool-calls-of-turn-1.{end}" for end in ("md", "html", "jsonl")]
     assert list(dialog.texts) == names
-    assert "## Technical Details" in str(dialog.texts["Compacted-6-tool-calls-of-turn-1.md"])
+    assert "## Technical Details" in str(dialog.texts["Handover-summary-of-6-tool-calls-of-turn-1.md"])
     dialog.reject()
     await until(lambda: not rig.window.findChildren(DocumentDialog), "the dialog gone")
 
@@ -313,7 +313,7 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     model.summary = text_reply(SUMMARY.replace("Words about it.", "All new!", 1))
     press(window, "write_draft")
     await until(lambda: has_draft(window), "the draft")
-    assert window.title.text() == "Draft of “Compacted 6 tool calls of turn 1”"
+    assert window.title.text() == "Draft of “Handover summary of 6 tool calls of turn 1”"
     await until(lambda: {"Dropped (1)", "Added (1)"} <= {*_shown_labels(window)}, "what differs")
     press(window, "hand_over")
     await _closed(rig)
@@ -361,7 +361,7 @@ async def _check_editing(rig: WindowRig, count: int) -> None:
     assert last_change(transcript) == active[0]
     timeline = rig.views.timeline.get()
     await until(lambda: _is_in_sight(timeline, active[0]), "the new card comes into sight")
-    pill = "Replaced by “Compacted 6 tool calls of turn 1, edited”"
+    pill = "Replaced by “Handover summary of 6 tool calls of turn 1, edited”"
     await until(lambda: pill in pills(timeline, count), "the card says it too")
 
 

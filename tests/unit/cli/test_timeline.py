@@ -91,13 +91,13 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
         "    - Second of Completed Work",
     ]
     first, *below = rewrite_lines(log[:2])
-    assert first == "e2  Compacted turn 1 · Context: 100 → 50 · context reached 60 %"
+    assert first == "e2  Handover summary of turn 1 · Context: 100 → 50 · context reached 60 %"
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
-    assert first == "e3  Summary of turn 1 · Not used"
+    assert first == "e3  Handover summary of turn 1 (2) · Not used"
     assert below == gist
     assert list(rewrite_lines(log))[14:17] == [
-        "e4  Summary of turn 1, edited · Not used",
+        "e4  Handover summary of turn 1, edited · Not used",
         "    TODO Items",
         "    - Ask Ann",
     ]
@@ -167,8 +167,8 @@ def test_a_summary_in_whose_place_another_was_written_is_not_undone() -> None:
     first = max(simulator.transcript.rewrites.handovers)
     simulator.record(msgspec.structs.replace(made, replaces=(first,)))
     written, again = (line for line in rewrite_lines(simulator.log) if line.startswith("e"))
-    assert written.partition(" · ")[0] == f"e{first}  Compacted turns 1–2"
-    assert again.partition(" · ")[0] == f"e{first + 1}  Compacted turns 1–2, written again"
+    assert written.partition(" · ")[0] == f"e{first}  Handover summary of turns 1–2"
+    assert again.partition(" · ")[0] == f"e{first + 1}  Handover summary of turns 1–2, written again"
     assert not written.endswith("Undone")
 
 

@@ -34,6 +34,7 @@ from helix_desktop.domain.events.session import (
     StandingText,
 )
 from helix_desktop.domain.events.summary import (
+    NO_MODEL,
     Bullet,
     HandoverMade,
     ObservationsMade,
@@ -260,9 +261,9 @@ _WRITTEN = HandoverMade(9, 0, (), "", "", 0, 0, 0, 0, 9, "m", HandoverTrigger.MA
     ("change", "text"),
     [
         ({"origin": "s1", "origin_title": "Find the leak"}, "Continues “Find the leak”"),
-        ({"revises": 10, "before": 500, "after": 517}, "Summary edited by you · +17 tokens"),
-        ({"replaces": (10,), "before": 90, "after": 40}, "Summary written again · 90 → 40 tokens"),
-        ({"model": "no model"}, "Compacted messages · without a model · 0 → 0 tokens"),
+        ({"revises": 10, "before": 500, "after": 517}, "Handover summary edited by you · +17 tokens"),
+        ({"replaces": (10,), "before": 90, "after": 40}, "Handover summary written again · 90 → 40 tokens"),
+        ({"model": NO_MODEL}, "Compacted messages · without a model · 0 → 0 tokens"),
     ],
 )
 def test_a_handover_says_in_a_line_where_it_comes_from(change: dict[str, Any], text: str) -> None:
@@ -285,12 +286,12 @@ def test_summaries_are_called_by_what_they_cover_and_what_became_of_them() -> No
     for seq, event in enumerate(events, 1):
         transcript.apply(RecordedEvent(seq, 0, event))
     assert list(handover_titles(transcript).values()) == [
-        "Summary of “Fix the gauge”",
-        "Compacted part of turn 1",
-        "Compacted turn 1, edited",
-        "Compacted turn 1, edited (2)",
-        "Compacted turns 1–2, written again",
-        "Compacted turn 1",
+        "Handover summary of “Fix the gauge”",
+        "Handover summary of part of turn 1",
+        "Handover summary of turn 1, edited",
+        "Handover summary of turn 1, edited (2)",
+        "Handover summary of turns 1–2, written again",
+        "Handover summary of turn 1",
     ]
 
 

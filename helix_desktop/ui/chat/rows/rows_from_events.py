@@ -260,8 +260,8 @@ def handover_row(recorded: RecordedEvent, handover: HandoverMade, transcript: Tr
 def handover_title(*, is_undone: bool) -> str:
     """Return what the card says; from which session, the divider above it says."""
     if is_undone:
-        return tr("Not in the context: the summary that this session starts from was undone")
-    return tr("This session starts from a summary")
+        return tr("Not in the context: the handover summary that this session starts from was undone")
+    return tr("This session starts from a handover summary")
 
 
 _REWRITES = (

@@ -311,7 +311,7 @@ def test_a_line_on_the_context_has_the_sizes_of_the_gauge() -> None:
         for recorded in simulator.log
     ]
     sizes = f"{format_tokens(before + between - swept)} → {format_tokens(after)}"
-    words = f"Context: {sizes} · Compacted 11 tool calls of turn 1 · Cached 4 outputs · by you"
+    words = f"Context: {sizes} · Handover summary of 11 tool calls of turn 1 · Cached 4 outputs · by you"
     assert _context_lines(simulator) == [words], "the sizes are of both"
     simulator.step("Next.", 0, usage_ratio=1.2)
     assert _context_lines(simulator) == [words], "of what was sent it stays as it is"
@@ -561,7 +561,7 @@ def check_the_timeline_has_a_card_for_each_rewrite_newest_first(simulator: Sessi
             assert all(map(transcript.rewrites.is_undoable, card.targets))
     titles = [card.title for card in cards if isinstance(card, HandoverCard)]
     assert len(set(titles)) == len(titles)
-    assert all(title.startswith("Compacted ") for title in titles)
+    assert all(title.startswith(("Compacted ", "Handover summary of ")) for title in titles)
 
 
 def check_each_wide_card_is_in_the_window_or_undone_or_inside_another(
