@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, Protocol, TypeVar, cast
 
 from helix_desktop.config.settings import key_variable
@@ -237,12 +236,6 @@ KeySource = Literal["keychain", "environment", "run", "none"]
 """Where a key comes from: `run` is this process's memory."""
 
 _KEY_VARIABLE = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
-
-
-SecretHeaders = Mapping[str, str]
-"""Values of a provider's secret headers by name; those of one model are in the settings file alone."""
-
-NO_SECRET_HEADERS: SecretHeaders = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,6 @@ from helix_desktop.system.files import write_text_durably
 text = TextContext("Settings")
 
 _NOT_SAVED = text("The settings couldn't be saved.")
-
 _LOCK_TIMEOUT_S = 5.0
 
 
@@ -237,6 +236,12 @@ class SettingsFile:
     ) -> None:
         """Make the user's changes since `base` in what the file says, which is `before`."""
         tables: Any = before.get("providers")
+        renamed = _renamed_providers(base, settings)
+        if renamed and _are_tables(tables):
+            base = _with_new_names(base, renamed)
+            for table in target["providers"]:
+                if table.get("name") in renamed:
+                    table["name"] = renamed[table["name"]]
         if base.providers != settings.providers and _are_tables(tables):
             _put_invalid_last(target, tables, settings, base)
         apply_changes(target, _fields_of(base), _fields_of(settings))
@@ -268,6 +273,24 @@ def _with_lists(value: Any) -> Any:
 
 def _are_tables(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(table, dict) for table in value)
+
+
+def _renamed_providers(base: Settings, settings: Settings) -> dict[str, str]:
+    """Return the new names of providers that have another one at their place."""
+    old_names = [provider.name for provider in base.providers]
+    new_names = [provider.name for provider in settings.providers]
+    if len(old_names) != len(new_names):
+        return {}
+    pairs = zip(old_names, new_names, strict=True)
+    return {old: new for old, new in pairs if old not in new_names and new not in old_names}
+
+
+def _with_new_names(settings: Settings, renamed: Mapping[str, str]) -> Settings:
+    providers = tuple(
+        msgspec.structs.replace(provider, name=renamed.get(provider.name, provider.name))
+        for provider in settings.providers
+    )
+    return msgspec.structs.replace(settings, providers=providers)
 
 
 def _put_invalid_last(

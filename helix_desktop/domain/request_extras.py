@@ -87,7 +87,7 @@ def _field_fault(name: str, value: object, dialect: str) -> OptionalText:
     if name in _OWN_FIELDS:
         return text("The field {name} can't be added: Helix sets it.", name=name)
     if dialect in DIALECTS and name in DIALECTS[dialect].fields:
-        return text("The field {name} can't be added: enter it as the model's max output.", name=name)
+        return text("The field {name} can't be added: set the model's output instead.", name=name)
     if _has_null(value):
         return text("The field {name} can't be null: leave it out instead.", name=name)
     return ""

@@ -22,7 +22,7 @@ _text = TextContext("Providers")
 KEY_ADVICE = _text("Enter a valid API key in Settings → Providers.")
 """Default advice for a key that is rejected or missing."""
 
-HEADER_ADVICE = _text("Enter its value in Settings → Providers, under Extra headers and fields.")
+HEADER_ADVICE = _text("Set the environment variable that holds its value.")
 """Default advice for a secret header whose value is missing or invalid."""
 
 ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)

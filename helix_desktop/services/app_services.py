@@ -72,21 +72,15 @@ text = TextContext("Services")
 
 
 class KeyStatus(msgspec.Struct, frozen=True):
-    """Where a key comes from; `text` says it, `new_key_text` where a new one would be kept."""
+    """Where a key comes from, or would be kept; `text` says it."""
 
     source: KeySource
     text: str
-    new_key_text: str
 
     @classmethod
     def from_key(cls, key: ApiKey, keychain: str, problem: str) -> KeyStatus:
         """Describe a key; `keychain` names the one that answers, `problem` says why none does."""
         reason = problem or tr("the keychain didn't store it")
-        new_key_text = (
-            tr("Will be kept in {keychain}.", keychain=keychain)
-            if keychain
-            else tr("Will be kept until Helix Desktop closes: {reason}.", reason=reason)
-        )
         match key.source:
             case "keychain":
                 text = tr("Kept in {keychain}.", keychain=key.name)
@@ -94,9 +88,11 @@ class KeyStatus(msgspec.Struct, frozen=True):
                 text = tr("From the environment variable {name}.", name=key.name)
             case "run":
                 text = tr("Kept until Helix Desktop closes: {reason}.", reason=reason)
+            case _ if keychain:
+                text = tr("Will be kept in {keychain}.", keychain=keychain)
             case _:
-                text = new_key_text
-        return cls(key.source, text, new_key_text)
+                text = tr("Will be kept until Helix Desktop closes: {reason}.", reason=reason)
+        return cls(key.source, text)
 
 
 _MODEL_SETTINGS = ("providers", "background_effort", *MODEL_ROLES)

@@ -13,7 +13,7 @@ from helix_desktop.agent.model_roles import ModelRoles
 from helix_desktop.agent.ports import Model
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.secrets import NO_SECRET_HEADERS, ApiKey, SecretHeaders, SecretStore
+from helix_desktop.config.secrets import ApiKey, SecretStore
 from helix_desktop.config.settings import Provider, Settings, has_standard_variable, key_variable, parse_label
 from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import HelixError, InvalidInput
@@ -47,14 +47,8 @@ def advice_on_variables(variables: tuple[str, ...]) -> TranslatableText:
     return text("Set {variables} to a valid key.", variables=any_of(variables))
 
 
-def advice_on_header(provider: str, name: str, *, is_for_form: bool) -> TranslatableText:
-    variable = key_variable(f"{provider}/{name}")
-    if is_for_form:
-        return text("Enter its value under Extra headers and fields, or set {variable}.", variable=variable)
-    return text(
-        "Enter its value in Settings → Providers, under Extra headers and fields, or set {variable}.",
-        variable=variable,
-    )
+def advice_on_header(provider: str, name: str) -> TranslatableText:
+    return text("Set {variable} to its value.", variable=key_variable(f"{provider}/{name}"))
 
 
 def any_of(variables: tuple[str, ...]) -> str:
@@ -256,22 +250,22 @@ class ModelService:
             *(provider.name, provider.base_url, key, self._http, provider.dialect, advice),
             headers=provider.extras(model).headers,
             secret_headers=secret_headers or {},
-            header_advice=lambda name: advice_on_header(provider.name, name, is_for_form=is_for_form),
+            header_advice=lambda name: advice_on_header(provider.name, name),
         )
 
     async def _saved_endpoint(
-        self, provider: Provider, model: str = "", key: str = "", typed: SecretHeaders | None = None
+        self, provider: Provider, model: str = "", *, is_for_form: bool = False
     ) -> Endpoint:
-        """Return a provider's server with what is stored for it; what is `typed` in a form counts instead."""
+        """Return a provider's server with what is stored for it."""
         secrets: dict[str, str] = {}
         is_stored = self._has_stored_key_for(provider)
         for owner, names in _header_owners(provider, model):
-            entered = NO_SECRET_HEADERS if owner or typed is None else typed
             for name in names:
-                stored = await self._secrets.secret_header(provider.name, owner, name) if is_stored else ""
-                secrets[name] = entered.get(name) or stored
-        key = key or await self._key_for(provider)
-        return self._endpoint(provider, key, "", model, secrets, is_for_form=typed is not None)
+                secrets[name] = ""
+                if is_stored:
+                    secrets[name] = await self._secrets.secret_header(provider.name, owner, name)
+        key = await self._key_for(provider)
+        return self._endpoint(provider, key, "", model, secrets, is_for_form=is_for_form)
 
     async def _saved_model(
         self, provider: Provider, info: ModelInfo, *, is_window_given: bool = False
@@ -311,13 +305,8 @@ class ModelService:
             limits.learned = saved.entry(model).learned  # the user may have reset it
         return limits
 
-    async def list_models(
-        self, provider: Provider, key: str = "", secret_headers: SecretHeaders = NO_SECRET_HEADERS
-    ) -> dict[str, SourcedSpec]:
-        """Return the models of a server with their specs; without `key`, use the stored one.
-
-        `secret_headers` are values that count instead of stored ones. Raises ModelError.
-        """
+    async def list_models(self, provider: Provider) -> dict[str, SourcedSpec]:
+        """Return the models of a server with their specs. Raises ModelError."""
         if _is_http_url(provider.base_url) and provider.base_url.strip().startswith("http:"):
             local_server = await identify(self._local_http, _server_root(provider.base_url))
             if local_server is not None and local_server.kind != "other":
@@ -325,7 +314,7 @@ class ModelService:
                     model.name: SourcedSpec("server", model.source, model.spec)
                     for model in local_server.models
                 }
-        specs = await list_models(await self._saved_endpoint(provider, "", key, secret_headers))
+        specs = await list_models(await self._saved_endpoint(provider, is_for_form=True))
         return {name: SourcedSpec("server", "", spec) for name, spec in specs.items()}
 
     async def find_local_servers(self) -> tuple[LocalServer, ...]:
@@ -333,17 +322,14 @@ class ModelService:
         return await find_servers(self._local_http, self.local_ports)
 
     async def test(
-        self,
-        provider: Provider,
-        model: str,
-        key: str,
-        on_step: Callable[[tuple[CheckStep, ...]], None],
-        secret_headers: SecretHeaders = NO_SECRET_HEADERS,
+        self, provider: Provider, model: str, on_step: Callable[[tuple[CheckStep, ...]], None]
     ) -> bool:
-        """Check a server and report each step; return True if no step failed."""
+        """Check a server and report each step; return True if no step failed. No `model`: none is asked."""
+        endpoint = await self._saved_endpoint(provider, model, is_for_form=True)
+        if not model:
+            return await ProviderCheck(endpoint, None, on_step).run()
         info = provider.model_info(model, self.catalog)
-        endpoint = await self._saved_endpoint(provider, model, key, secret_headers)
-        tested_model = create_model(endpoint, info, retry_policy=QUICK_RETRY_POLICY) if model else None
+        tested_model = create_model(endpoint, info, retry_policy=QUICK_RETRY_POLICY)
         return await ProviderCheck(endpoint, tested_model, on_step).run()
 
     async def close(self) -> None:

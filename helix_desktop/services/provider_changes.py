@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
 from helix_desktop.config.role_suggestions import with_filled_roles, with_loaded_fast_model
-from helix_desktop.config.secrets import NO_SECRET_HEADERS, SecretHeaders
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.workspaces.registry import MODEL_ROLES
+from helix_desktop.workspaces.registry import MODEL_ROLES, WorkspaceRecord
 
 text = TextContext("Models")
 
@@ -21,97 +21,172 @@ DEMO = "demo"
 DEMO_LABEL = "demo/offline"
 
 
+ProviderEdit = Callable[[Provider], Provider]
+"""A change of a provider as it is stored by then. Raises ValueError for what can't be stored."""
+
+
+class ProviderSnapshot(msgspec.Struct, frozen=True):
+    """A provider as it was before a change that can be undone, with all that named its models."""
+
+    provider: Provider
+    place: int
+    """Its place among the providers."""
+    roles: dict[str, str]
+    """The models of the roles in all workspaces."""
+    workspaces: dict[str, dict[str, str]]
+    """The models of the roles in each workspace, by its id."""
+    key: str
+    """Its stored key; empty without one."""
+    headers: dict[tuple[str, str], str]
+    """The stored values of its secret headers: by model (empty: all) and name."""
+
+
 class ProviderChanges:
     def __init__(self, services: AppServices) -> None:
         self._services = services
 
-    async def save(
-        self,
-        provider: Provider,
-        previous_name: str,
-        key: str,
-        secret_headers: SecretHeaders = NO_SECRET_HEADERS,
-        *,
-        removes_key: bool = False,
-    ) -> None:
-        """Add a provider, or change the one of `previous_name`; an empty `key` leaves the saved one.
+    async def add(self, provider: Provider, key: str = "", loaded: Sequence[str] = ()) -> Provider:
+        """Add a provider under its name, or that with a number where it is taken; return what was added.
 
-        With `removes_key` the saved one is deleted, unless there is a new one.
-
-        `secret_headers` are new values; those of headers that it no longer has are deleted.
-
-        A new one fills the roles that have no model yet, where the catalog knows which of its models fit.
-        What named a model of it names the changed provider's. Raises HelixError if the name is taken, or the
-        settings cannot be written.
+        It fills the roles that have no model yet, where it is known which of its models fit; `loaded` names
+        those that a server on this computer has loaded. Raises HelixError.
         """
+        provider = msgspec.structs.replace(provider, name=self._free_name(provider.name))
+        settings = self._services.settings.with_provider(provider)
+        await self._services.save_settings(self._with_roles(settings, provider, loaded))
+        if key:
+            await self._services.save_key(provider.name, key)
+        return provider
+
+    def _free_name(self, base: str) -> str:
+        used_names = {provider.name for provider in self._services.settings.providers} | {DEMO}
+        names = (base, *(f"{base}-{number}" for number in range(2, 100)))
+        return next((name for name in names if name not in used_names), base)
+
+    async def change(self, name: str, edit: ProviderEdit) -> Provider | None:
+        """Change a provider as it is stored now; return it, or None if it is gone.
+
+        With a new name its key and the values of its secret headers go along, and what named a model of it
+        names the changed provider's. Raises HelixError if the name is taken, or the settings can't be
+        written.
+        """
+        stored = self._services.settings.provider(name)
+        if stored is None:
+            return None
+        provider = edit(stored)
+        if provider == stored:
+            return stored
         settings = self._services.settings
-        if provider.name != previous_name and (provider.name == DEMO or settings.provider(provider.name)):
+        if provider.name != name and (provider.name == DEMO or settings.provider(provider.name)):
             raise HelixError(
                 text("The provider {name} already exists.", name=provider.name),
                 fix=text("Choose another name."),
             )
-        labels = {
-            role: updated_label(getattr(settings, role), previous_name, provider) for role in MODEL_ROLES
-        }
-        if previous_name:
-            self._update_workspaces(previous_name, provider)
-            if previous_name != provider.name:
-                settings = settings.with_provider_removed(previous_name)
-        await self._save_secret_headers(
-            provider, self._services.settings.provider(previous_name), secret_headers
-        )
-        if key or removes_key:
-            await self._services.save_key(provider.name, key)
-        changed = msgspec.structs.replace(settings, **labels, run_keys=self._services.settings.run_keys)
-        changed = changed.with_provider(provider)
-        await self._services.save_settings(changed if previous_name else self._with_roles(changed, provider))
+        await self._move_secret_headers(provider, stored)
+        if provider.name != name:
+            await self._move_key(name, provider.name)
+        settings = self._services.settings
+        newest = settings.provider(name)
+        if newest is None:
+            return None
+        provider = edit(newest)  # it may have learned something meanwhile
+        labels = {role: updated_label(getattr(settings, role), name, provider) for role in MODEL_ROLES}
+        providers = tuple(provider if other is newest else other for other in settings.providers)
+        changed = msgspec.structs.replace(settings, providers=providers, **labels)
+        if provider.models and not newest.models:
+            changed = self._with_roles(changed, provider)
+        self._update_workspaces(name, provider)
+        await self._services.save_settings(changed)
+        return provider
 
-    async def _save_secret_headers(
-        self, provider: Provider | None, previous: Provider | None, values: SecretHeaders
-    ) -> None:
-        """Save new values, take those of a provider's former name along, and delete what no header has."""
-        secrets, names = self._services.secrets, secret_header_names(provider)
+    async def _move_key(self, old_name: str, new_name: str) -> None:
+        """Store the key of a renamed provider under its new name; one of the environment stays there."""
+        key = await self._stored_key(old_name)
+        if key:
+            await self._services.save_key(new_name, key)
+            await self._services.save_key(old_name, "")
+
+    async def _stored_key(self, name: str) -> str:
+        key = await self._services.secrets.get(name)
+        return key.value if key.source in ("keychain", "run") else ""
+
+    async def _move_secret_headers(self, provider: Provider | None, previous: Provider) -> None:
+        """Take the values of a provider's former name along, and delete what no header has any more."""
+        secrets = self._services.secrets
+        names = secret_header_names(provider)
         for model, name in secret_header_names(previous):
-            assert previous is not None  # it has the names
             is_renamed = provider is not None and provider.name != previous.name
             if provider is not None and is_renamed and (model, name) in names:
                 value = await secrets.secret_header(previous.name, model, name)
                 await secrets.set_secret_header(provider.name, model, name, value)
             if is_renamed or (model, name) not in names:
                 await secrets.set_secret_header(previous.name, model, name, "")
-        for name, value in values.items():
-            if provider is not None and value and ("", name) in names:
-                await secrets.set_secret_header(provider.name, "", name, value)
 
-    def _with_roles(
-        self, settings: Settings, provider: Provider, server: LocalServer | None = None
-    ) -> Settings:
+    async def use_first(self, name: str) -> str:
+        """Let a provider's model answer wherever no other is chosen, once one can: else the demo would.
+
+        Return its label, or nothing where a model is the default already, or the provider lacks its key.
+        """
+        settings = self._services.settings
+        provider = settings.provider(name)
+        if settings.model or provider is None or not (provider.models or provider.default_model):
+            return ""
+        vendor = self._services.models.catalog.vendor_for(provider.base_url)
+        needs_key = vendor is not None and vendor.key
+        if needs_key and not (await self._services.secrets.get(name)).value:
+            return ""
+        label = f"{name}/{provider.resolve_model_name()}"
+        await self.use("", label)
+        return label
+
+    def _with_roles(self, settings: Settings, provider: Provider, loaded: Sequence[str] = ()) -> Settings:
+        if not provider.models:
+            return settings
         settings = with_filled_roles(settings, provider, self._services.models.catalog)
-        loaded = [model.name for model in server.models if model.is_loaded] if server is not None else []
         return with_loaded_fast_model(settings, provider, loaded)
 
-    async def save_tool_test(self, tested: Provider, model: str, has_tools: bool) -> Provider | None:
-        """Save whether a model called a tool in a test; return its provider as it is now.
-
-        None if what was tested is not saved: another address or API type, or a model that it does not have.
-        """
-        provider = self._services.settings.provider(tested.name)
-        if provider is None or (provider.base_url, provider.dialect) != (tested.base_url, tested.dialect):
+    async def snapshot(self, name: str) -> ProviderSnapshot | None:
+        """Return a provider with all that names its models; None if it is gone."""
+        services = self._services
+        settings = services.settings
+        provider = settings.provider(name)
+        if provider is None:
             return None
-        if model not in {entry.name for entry in provider.models}:
-            return None
-        models = tuple(
-            msgspec.structs.replace(entry, tested_tools=has_tools) if entry.name == model else entry
-            for entry in provider.models
+        headers: dict[tuple[str, str], str] = {}
+        for model, header in secret_header_names(provider):
+            headers[model, header] = await services.secrets.secret_header(name, model, header)
+        return ProviderSnapshot(
+            provider,
+            settings.providers.index(provider),
+            _labels(settings),
+            {record.id: _labels(record) for record in services.registry.list_workspaces()},
+            key=await self._stored_key(name),
+            headers=headers,
         )
-        changed = msgspec.structs.replace(provider, models=models)
-        await self._services.save_settings(self._services.settings.with_provider(changed))
-        return changed
+
+    async def restore(self, snapshot: ProviderSnapshot) -> None:
+        """Bring a provider back as it was, with its key and wherever its models were used."""
+        services = self._services
+        provider = snapshot.provider
+        others = [other for other in services.settings.providers if other.name != provider.name]
+        others.insert(snapshot.place, provider)
+        labels = _own_labels(snapshot.roles, provider.name)
+        settings = msgspec.structs.replace(services.settings, providers=tuple(others), **labels)
+        for (model, header), value in snapshot.headers.items():
+            await services.secrets.set_secret_header(provider.name, model, header, value)
+        for workspace_id, roles in snapshot.workspaces.items():
+            services.registry.change(workspace_id, **_own_labels(roles, provider.name))
+        await services.save_settings(settings)
+        if snapshot.key:
+            await services.save_key(provider.name, snapshot.key)
 
     async def remove(self, name: str) -> None:
         """Remove a provider and its key; workspaces that used its models use the defaults."""
+        stored = self._services.settings.provider(name)
+        if stored is None:
+            return
         self._update_workspaces(name, None)
-        await self._save_secret_headers(None, self._services.settings.provider(name), NO_SECRET_HEADERS)
+        await self._move_secret_headers(None, stored)
         await self._services.save_settings(self._services.settings.with_provider_removed(name))
         await self._services.save_key(name, "")
 
@@ -130,18 +205,14 @@ class ProviderChanges:
 
     async def add_server(self, server: LocalServer) -> Provider:
         """Add a server that was found, with all its models; the loaded one is its default."""
-        provider = _provider_from_server(server, self._services.settings)
-        settings = self._services.settings.with_provider(provider)
-        await self._services.save_settings(self._with_roles(settings, provider, server))
-        return provider
+        loaded = [model.name for model in server.models if model.is_loaded]
+        return await self.add(_provider_from_server(server), loaded=loaded)
 
     async def add_and_use_server(self, server: LocalServer) -> str:
         """Add a server that was found, let its default model answer everywhere, and return its label."""
-        provider = _provider_from_server(server, self._services.settings)
+        provider = await self.add_server(server)
         label = f"{provider.name}/{provider.resolve_model_name()}"
-        settings = self._services.settings.with_provider(provider)
-        settings = msgspec.structs.replace(settings, model=label)
-        await self._services.save_settings(self._with_roles(settings, provider, server))
+        await self._use_by_default(label)
         return label
 
     async def _use_by_default(self, label: str) -> None:
@@ -169,28 +240,32 @@ def secret_header_names(provider: Provider | None) -> tuple[tuple[str, str], ...
 def updated_label(label: str, previous_name: str, provider: Provider | None) -> str:
     """Return a model's label after its provider has changed: the same model, else the provider's default.
 
-    Empty when the provider is gone; labels of others stay as they are.
+    Empty when the provider is gone or has no model; labels of others stay as they are.
     """
     owner, _, model = label.partition("/")
     if not previous_name or owner != previous_name:
         return label
-    if provider is None:
+    if provider is None or not (provider.models or provider.default_model):
         return ""
-    model_name = (
-        model if model in {entry.name for entry in provider.models} else provider.resolve_model_name()
-    )
+    is_listed = model in {entry.name for entry in provider.models}
+    model_name = model if is_listed else provider.resolve_model_name()
     return f"{provider.name}/{model_name}"
 
 
-def _provider_from_server(server: LocalServer, settings: Settings) -> Provider:
-    """Return a provider made of a server that was found; of its own name, or of one with a number."""
-    base = re.sub(r"[\s/]+", "-", server.title).lower()
-    used_names = {provider.name for provider in settings.providers} | {DEMO}
-    names = (base, *(f"{base}-{number}" for number in range(2, 100)))
-    name = next((candidate for candidate in names if candidate not in used_names), base)
+def _labels(owner: Settings | WorkspaceRecord) -> dict[str, str]:
+    return {role: str(getattr(owner, role)) for role in MODEL_ROLES}
+
+
+def _own_labels(labels: Mapping[str, str], name: str) -> dict[str, str]:
+    """Return the roles that a provider's models have."""
+    return {role: label for role, label in labels.items() if label.partition("/")[0] == name}
+
+
+def _provider_from_server(server: LocalServer) -> Provider:
     models = tuple(
         ModelEntry(name=model.name, reported=model.spec, reported_by=model.source) for model in server.models
     )
     loaded = next((model.name for model in server.models if model.is_loaded), "")
     default = loaded or next((model.name for model in server.models), "")
+    name = re.sub(r"[\s/]+", "-", server.title).lower()
     return Provider(name=name, base_url=server.base_url, models=models, default_model=default)

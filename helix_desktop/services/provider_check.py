@@ -71,8 +71,8 @@ _NO_TOOLS_ADVICE = text(
     "the model's --tool-call-parser."
 )
 _NO_TOOLS_EFFECT = text(
-    "With this model the agent can't read files or run commands. It is now listed without tools, unless you "
-    "set it otherwise."
+    "With this model the agent can't read files or run commands. It now gets no tools, unless its tools are "
+    "true in settings.toml."
 )
 _UNKNOWN_TOOLS = text("This doesn't show whether the model can use tools.")
 _EXCERPT_CHARS = 60  # characters of an answer that are shown

@@ -46,15 +46,14 @@ class StateScreens:
             return
         pasted.setText(_KEY)
         pasted.returnPressed.emit()
-        await wait_until(settings.view.isVisible)
+        await wait_until(lambda: settings.view.isVisible() and settings.view.providers.editor.isVisible())
         await self._screenshots.capture("first-key")
         editor = settings.view.providers.editor
         async with _refusing_server() as url:
             for field in editor.findChildren(QLineEdit, "base_url"):
                 field.setText(url)
-                field.textEdited.emit(url)
                 field.editingFinished.emit()
-            for button in editor.footer.findChildren(QPushButton, "test_provider"):
+            for button in editor.findChildren(QPushButton, "test_provider"):
                 button.click()
             await self._screenshots.settle()  # until the test begins
             await wait_until(lambda: not editor.is_testing)

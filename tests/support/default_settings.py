@@ -28,7 +28,6 @@ from helix_desktop.ui.settings.app_settings import SETTING_NAMES, read_setting
 from helix_desktop.ui.settings.policy.form import PolicyFiles
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.preview import ReplayPreparation
-from helix_desktop.ui.settings.providers.editor import ProviderEditor
 from helix_desktop.ui.settings.view import SettingsPage, SettingsView
 from helix_desktop.workspaces.registry import WorkspaceRecord
 
@@ -121,16 +120,6 @@ def settings_view(
     preparation = ReplayPreparation(session, replays)
     policy_page = partial(PolicyPage, session, files, replays, preparation)
     return SettingsView(session, values, {"policy": policy_page, **(pages or {})})
-
-
-def provider_errors(editor: ProviderEditor) -> dict[str, str]:
-    """Return what is marked as wrong of a provider: field name and words."""
-    errors = {
-        "models": editor.models._adding.error,
-        "extras": editor.extras_form._body_row.error,
-        **editor._fields.errors(),
-    }
-    return {name: words for name, words in errors.items() if words}
 
 
 def _fail(error: HelixError) -> NoReturn:

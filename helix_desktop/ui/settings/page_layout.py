@@ -1,4 +1,4 @@
-"""What the settings' pages share: a column of readable width, and the question which of two edits counts."""
+"""What the settings' pages share: a column of readable width, files that they open, and a line to undo."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy,
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import IconLabel, label
-from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, column, pane, row
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.words.translation import Translator
@@ -67,21 +67,6 @@ def open_text_file(path: Path) -> None:
             text("No program opened {file}.", file=str(path)),
             fix=text("Open it in an editor for text."),
         )
-
-
-class EditConflict(QWidget):
-    """Says that what is edited here was also saved elsewhere, and lets the user decide; hidden until then."""
-
-    def __init__(self, name: str, use_stored: Callable[[], object], keep_edit: Callable[[], object]) -> None:
-        super().__init__()
-        words = label(tr("Also changed elsewhere since you began to edit it. Which one counts?"), wrap=True)
-        tip = tr("Show what is saved now in place of what you typed")
-        theirs = PushButton(tr("Use the saved one"), name=f"{name}:use_stored", tip=tip, on_click=use_stored)
-        tip = tr("Save then replaces what was saved elsewhere")
-        mine = PushButton(tr("Keep mine"), name=f"{name}:keep_edit", tip=tip, on_click=keep_edit)
-        icon = IconLabel("triangle-alert", px=16, color_token="warn")
-        self.setLayout(row(icon, ResponsiveRow(words, [theirs, mine], 300), gap=8, stretch=1))
-        self.hide()
 
 
 class UndoLine(QFrame):

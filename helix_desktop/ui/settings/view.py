@@ -422,7 +422,7 @@ class SettingsView(PageArea):
         return [
             translate(_TITLES[name])
             for name, page in self._built.items()
-            if isinstance(page, ProvidersPage | McpPage) and page.has_unsaved_edits()
+            if isinstance(page, McpPage) and page.has_unsaved_edits()
         ]
 
     def showEvent(self, event: QShowEvent) -> None:

@@ -342,7 +342,9 @@ async def _sign_in(rig: WindowRig, is_started: bool) -> AsyncIterator[QWidget]:
 async def _new_provider(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The form of a provider, with a list of models to choose from."""
     async with _settings(rig, "providers") as dialog:
-        rig.settings.providers.findChildren(QMenu)[0].actions()[0].trigger()
+        page = rig.settings.providers
+        page.findChildren(QMenu)[0].actions()[0].trigger()
+        await until(page.editor.isVisible, "the provider")
         yield dialog
 
 

@@ -10,17 +10,16 @@ from helix_desktop.agent.rule_usage import RuleUsage
 from helix_desktop.config.build_info import Build
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.settings import ModelEntry
+from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.context.policy_numbers import PROFILES
 from helix_desktop.domain.model_spec import LocalModel, LocalServer, ModelSpec
-from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.services.provider_check import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.replay_card import PolicyComparison
 from helix_desktop.ui.settings.providers.editor import CheckNotice
-from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.models import ShownProvider
 from helix_desktop.ui.settings.view import SettingsView
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
@@ -44,34 +43,36 @@ OLLAMA_MODELS = (
 CLAUDE_MODELS = tuple(
     ModelEntry(name=name) for name in ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")
 )
-FORMS = (
-    ProviderDraft("demo", "Offline demo model", "", demo=True),
-    ProviderDraft(
-        "ollama",
-        "ollama",
-        "http://127.0.0.1:11434/v1",
-        "openai-chat",
-        OLLAMA_MODELS,
-        OLLAMA_MODELS[0].name,
-        extras=RequestExtras({"X-Title": "Helix"}, ("X-Gateway-Token",), {"service_tier": "flex"}),
-    ),
-    ProviderDraft(
-        "anthropic",
-        "anthropic",
-        "https://api.anthropic.com/v1",
-        "anthropic",
-        (
-            msgspec.structs.replace(CLAUDE_MODELS[0], window=200_000),
-            *CLAUDE_MODELS[1:],
-            ModelEntry(name="unheard-of"),
+PROVIDERS = (
+    ShownProvider(None),
+    ShownProvider(
+        Provider(
+            name="ollama",
+            base_url="http://127.0.0.1:11434/v1",
+            models=OLLAMA_MODELS,
+            default_model=OLLAMA_MODELS[0].name,
+            headers={"X-Title": "Helix"},
+            secret_headers=("X-Gateway-Token",),
+            body={"service_tier": "flex"},
         ),
-        "claude-sonnet-5-5",
+        in_use=True,
+        key_note="Will be kept in Secret Service.",
     ),
-)
-STATUSES = (
-    ProviderStatus("demo", False, "none", ""),
-    ProviderStatus("ollama", True, "none", "Will be kept in Secret Service."),
-    ProviderStatus("anthropic", False, "keychain", "Kept in Secret Service."),
+    ShownProvider(
+        Provider(
+            name="anthropic",
+            base_url="https://api.anthropic.com/v1",
+            dialect="anthropic",
+            models=(
+                msgspec.structs.replace(CLAUDE_MODELS[0], window=200_000),
+                *CLAUDE_MODELS[1:],
+                ModelEntry(name="unheard-of"),
+            ),
+            default_model="claude-sonnet-5-5",
+        ),
+        key_source="keychain",
+        key_note="Kept in Secret Service.",
+    ),
 )
 PASSING_STEPS = (
     CheckStep("reach", "ok", "Answered in 41 ms."),
@@ -136,7 +137,8 @@ def show_settings(window: MainWindow) -> SettingsView:
     view = settings_view(values, session, {"keyboard": lambda: KeyboardPage(window.key_bindings, values)})
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
-    view.providers.show_providers(FORMS, STATUSES)
+    view.providers.show_providers(PROVIDERS)
+    view.providers.file_line.show_extras([shown.provider for shown in PROVIDERS if shown.provider])
     window.show_settings()
     return view
 
@@ -151,9 +153,9 @@ def _select_provider(row: int, steps: Sequence[CheckStep] = ()) -> Callable[[Set
     return show
 
 
-def _add_preset(view: SettingsView) -> None:
-    catalog = ModelCatalog.load(resources_dir() / "models.toml")
-    view.providers.add_vendor(catalog.vendors[1])
+def _show_removed(view: SettingsView) -> None:
+    view.providers.list.setCurrentRow(1)
+    view.providers.undo_line.say("Removed anthropic.")
 
 
 def _show_detected(view: SettingsView) -> None:
@@ -161,9 +163,10 @@ def _show_detected(view: SettingsView) -> None:
     view.providers.found_servers.show_servers(DETECTED_SERVERS, ["http://127.0.0.1:1234/v1"])
 
 
-def _show_saved_notice(view: SettingsView) -> None:
+def _show_notice(view: SettingsView) -> None:
     view.providers.list.setCurrentRow(1)
-    view.providers.editor.check_view.show_notices([CheckNotice("Saved", "ok", "ollama")])
+    words = "ollama/qwen3-coder:30b is now the default model."
+    view.providers.editor.check_view.show_notices([CheckNotice("Model", "ok", words)])
 
 
 SCENES: dict[str, Callable[[SettingsView], None]] = {
@@ -171,9 +174,9 @@ SCENES: dict[str, Callable[[SettingsView], None]] = {
     "ollama": _select_provider(1, FAILING_STEPS),
     "anthropic": _select_provider(2, PASSING_STEPS),
     "untrusted": _select_provider(2, UNTRUSTED_STEPS),
-    "preset": _add_preset,
+    "removed": _show_removed,
     "found": _show_detected,
-    "saved": _show_saved_notice,
+    "notice": _show_notice,
     "new": lambda view: view.providers.add(),
 }
 

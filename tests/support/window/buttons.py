@@ -1,6 +1,6 @@
 """Find buttons and menu entries by object name: their labels can change without a test.
 
-    press(dialog, "save_provider")
+    press(dialog, "test_provider")
     trigger(menu, "rename")
 
 A name of several parts, as "banner:action", is also found by its last parts.

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.config.settings import ModelEntry
+from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.context import policy_numbers
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, policy_fields, policy_from
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
@@ -26,7 +26,6 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.replay.policy.policy_replay import PolicyReplay, PolicyRewrite, WindowPoint
 from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.choice_fields import ComboBox
 from helix_desktop.ui.design.layout import row
 from helix_desktop.ui.design.plot import Plot
 from helix_desktop.ui.design.style.stylesheet import apply
@@ -44,22 +43,23 @@ from helix_desktop.ui.settings.policy.form import (
 from helix_desktop.ui.settings.policy.page import PolicySlider
 from helix_desktop.ui.settings.policy.replay_card import PolicyComparison, ReplayChart, label_rects
 from helix_desktop.ui.settings.providers.models import (
-    ProviderDraft,
-    ProviderStatus,
-    validate_provider,
+    ShownProvider,
+    is_web_address,
+    listed_models,
     web_address,
+    without_model,
 )
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from helix_desktop.ui.settings.view import SettingsView
-from tests.support.default_settings import NothingOnScreen, default_settings, provider_errors, settings_view
+from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
 from tests.support.tables import for_each
 from tests.support.window.buttons import find_button, find_buttons, press, trigger
 from tests.support.window.list_contents import cell_texts
 from tests.support.window.looks import ShowLook
 
 QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
-GOOD = ProviderDraft("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
-DEMO = ProviderDraft("demo", "Offline demo", "", demo=True)
+GOOD = Provider(name="p1", base_url="http://localhost:11434/v1", models=(QWEN,), default_model="qwen3")
+DEMO = ShownProvider(None, in_use=True)
 IN_SERVICE = "Will be kept in Secret Service."
 CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 
@@ -73,13 +73,8 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     frame.resize(980, 760)
     qtbot.addWidget(frame)
     settings_dialog.providers.set_catalog(CATALOG)
-    settings_dialog.providers.show_providers(
-        (DEMO, GOOD),
-        (
-            ProviderStatus("demo", True, "none", ""),
-            ProviderStatus("p1", False, "keychain", "Kept in Secret Service.", IN_SERVICE),
-        ),
-    )
+    kept = ShownProvider(GOOD, key_source="keychain", key_note="Kept in Secret Service.")
+    settings_dialog.providers.show_providers((DEMO, kept))
     with qtbot.waitExposed(frame):
         frame.show()
     yield settings_dialog
@@ -114,108 +109,74 @@ def test_page_names_are_never_cut_at_any_text_size(
 def test_the_demo_comes_first_without_fields_and_a_stored_key_is_never_displayed(
     dialog: SettingsView,
 ) -> None:
-    """The footer belongs to the fields, and the page says where a key is stored."""
-    assert "workspace default" in dialog.providers.list.item(0).text()
-    dialog.providers.list.setCurrentRow(0)
-    assert not dialog.providers.editor.isVisible()
+    """The page says where a key is stored."""
+    page = dialog.providers
+    assert "workspace default" in page.list.item(0).text()
+    page.list.setCurrentRow(0)
+    assert not page.editor.isVisible()
     assert "needs no key" in words(dialog)
-    footer = dialog.providers.editor.footer
-    dialog.providers.list.setCurrentRow(1)
-    assert footer.isVisible()
+    page.list.setCurrentRow(1)
+    assert page.editor.isVisible()
 
     key = line(dialog, "API key")
     assert key.text() == ""
     assert key.echoMode() is QLineEdit.EchoMode.Password
     assert "Kept in Secret Service." in words(dialog)
-    for status, note in (
-        (ProviderStatus("p", False, "environment", "From OPENAI_API_KEY."), "From OPENAI_API_KEY."),
-        (ProviderStatus("p", False, "none", IN_SERVICE), IN_SERVICE),
-        (ProviderStatus("p", False, "none"), "Will be kept in the system's keychain, if there is one."),
+    for shown, note in (
+        (ShownProvider(GOOD, False, "environment", "From OPENAI_API_KEY."), "From OPENAI_API_KEY."),
+        (ShownProvider(GOOD, False, "none", IN_SERVICE), IN_SERVICE),
+        (ShownProvider(GOOD), "Will be kept in the system's keychain, if there is one."),
     ):
-        dialog.providers.editor.show_provider(GOOD, status)
+        page.editor.show_provider(shown)
         assert note in words(dialog)
-
-    dialog.providers.list.setCurrentRow(0)
-    assert not footer.isVisible()
-    dialog.providers.add()
-    assert footer.isVisible()
-    dialog.providers.show_providers((DEMO,), (ProviderStatus("demo", True, "none", ""),))
-    assert not footer.isVisible()
+    page.show_providers((DEMO,))
+    assert not page.editor.isVisible()
 
 
 def test_the_provider_in_use_comes_first(qtbot: QtBot) -> None:
     page = ProvidersPage(NothingOnScreen())
     qtbot.addWidget(page)
-    states = ProviderStatus("demo", False, "none", ""), ProviderStatus("p1", True, "keychain", "")
-    page.show_providers((DEMO, GOOD), states)
+    shown = ShownProvider(None), ShownProvider(GOOD, in_use=True)
+    page.show_providers(shown)
     assert page.list.currentRow() == 1
     page.list.setCurrentRow(0)
-    page.show_providers((DEMO, GOOD), states)
+    page.show_providers(shown)
     assert page.list.currentRow() == 0
 
 
-def test_a_new_provider_starts_with_its_name_and_invalid_fields_are_not_saved(
-    qtbot: QtBot, dialog: SettingsView
-) -> None:
+def test_a_new_server_is_asked_for_its_address_first(qtbot: QtBot, dialog: SettingsView) -> None:
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
     menu = dialog.providers.findChildren(QMenu)[0]
     trigger(menu, "another_server")
+    address = dialog.providers.new_server.form.line("base_url")
+    assert address.hasFocus()
+    QTest.keyClicks(address, "not an address")
+    press(dialog, "add_server")
+    assert "web address" in dialog.providers.new_server.form.errors()["base_url"]
+    assert address.hasFocus()
+    press(dialog, "cancel_server")
+    assert not dialog.providers.new_server.isVisible()
 
-    assert line(dialog.providers, "Name").hasFocus()
-    assert IN_SERVICE in words(dialog)
-    QTest.keyClicks(line(dialog, "Base URL"), "not an address")
 
-    with qtbot.assertNotEmitted(dialog.providers.editor.saved):
-        press(dialog, "save_provider")
-    assert set(provider_errors(dialog.providers.editor)) == {"name", "base_url", "models"}
-    assert dialog.providers.editor.focusWidget().accessibleName() == "Name", "it may be out of sight"
-
-
-def test_a_vendor_needs_one_click_and_a_key_and_figures_typed_by_the_user_win(
-    qtbot: QtBot, dialog: SettingsView
-) -> None:
-    menu = dialog.providers.findChildren(QMenu)[0]
-    trigger(menu, "vendor:anthropic")
-    QTest.keyClicks(line(dialog, "API key"), "sk-ant")
-
-    with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
-        QTest.keyClick(dialog, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
-    form = saved.args[0]
-    anthropic = ("anthropic", "https://api.anthropic.com/v1", "anthropic")
-    assert (form.name, form.base_url, form.dialect) == anthropic
-    assert form.default_model == "claude-opus-5-5"
-    models = dialog.providers.editor.models
-    first = cell_texts(models.table)[0]
-    assert first == ["claude-opus-5-5 · default", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalog"]
-
-    window = models.spec_form.form("window").line("window")
+def test_the_table_of_models_shows_window_and_price(dialog: SettingsView) -> None:
+    """Of the catalog, and what the user sets counts more."""
+    page = dialog.providers
+    vendor = next(vendor for vendor in CATALOG.vendors if vendor.name == "anthropic")
+    entries = tuple(ModelEntry(name=name) for name in vendor.begin)
+    provider = Provider(name="anthropic", base_url=vendor.base_url, dialect=vendor.dialect, models=entries)
+    page.show_providers((DEMO, ShownProvider(provider)))
+    page.list.setCurrentRow(1)
+    models = page.editor.models
+    assert cell_texts(models.table)[0] == ["claude-opus-5-5 · default", "1,000,000", "4 / 20"]
+    window = models.spec_form.form.line("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")
-    assert "Anthropic, Models overview" in models.spec_form.form("window").rows["window"].note_text()
-
     window.setText("200k")
     window.editingFinished.emit()
-    assert models.entries[0].window == 200_000
+    assert page.editor.provider.models[0].window == 200_000
     assert cell_texts(models.table)[0][1] == "200,000"
-    assert cell_texts(models.table)[0][6] == "set by you · catalog"
-    assert models.spec_form.form("window").rows["window"].note_text() == "set by you"
-
-    window.setText("many")
-    window.editingFinished.emit()
-    assert window.property("invalid")
-    assert models.spec_form.form("window").rows["window"].note_text() == "Enter a number."
-    assert models.entries[0].window == 200_000
-    window.setText("200,000")
-    window.editingFinished.emit()
-    assert models.spec_form.form("window").rows["window"].note_text() == "set by you"
-
-    images = models.spec_form.form("images").controls["images"]
-    assert isinstance(images, ComboBox)
-    images.setCurrentIndex(2)
-    images.activated.emit(2)
-    assert models.entries[0].images is False
     press(dialog, "forget_figures")
-    assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
+    assert page.editor.provider.models[0] == ModelEntry(name="claude-opus-5-5")
 
 
 @pytest.mark.parametrize(
@@ -231,12 +192,10 @@ def test_an_address_gets_its_scheme(typed: str, address: str) -> None:
     assert web_address(typed) == address
 
 
-def test_models_are_added_and_removed_one_is_the_default_and_has_both_prices_or_none(
-    dialog: SettingsView,
-) -> None:
-    """With one price its costs would be too low; a comma that separates no groups is the decimal point."""
+def test_models_are_added_and_one_is_the_default(dialog: SettingsView) -> None:
     dialog.providers.list.setCurrentRow(1)
-    models = dialog.providers.editor.models
+    editor = dialog.providers.editor
+    models = editor.models
     spec = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
     models.set_offered({"small": spec, "qwen3": spec})
     assert cell_texts(models.table)[0][1] == "32,768", "the user's own figure stays"
@@ -244,37 +203,34 @@ def test_models_are_added_and_removed_one_is_the_default_and_has_both_prices_or_
     press(dialog, "add_model")
     assert cell_texts(models.table)[1][:2] == ["small", "8,192"]
     assert models.selected_model == "small"
-
     press(dialog, "use_by_default")
-    assert dialog.providers.editor.form().default_model == "small"
+    assert editor.provider.default_model == "small"
+    removed: list[tuple[str, str]] = []
+    editor.model_removed.connect(lambda *names: removed.append(names))
     models.table.select_model("qwen3")
     press(dialog, "remove_model")
-    assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
+    assert removed == [("p1", "qwen3")]
 
-    price = models.spec_form.form("price_out").line("price_out")
-    price.setText("1,5")
-    price.editingFinished.emit()
-    assert models.entries[0].price_out == 1.5
-    assert cell_texts(models.table)[0][3] == "? / 1.5"
-    press(dialog, "save_provider")
-    assert (
-        models.spec_form.form("price_in").rows["price_in"].note_text()
-        == "Enter both prices, or neither: the costs would be too low."
-    )
+
+def test_a_model_that_goes_is_no_default_any_more() -> None:
+    two = replace(GOOD, models=(QWEN, ModelEntry(name="small")))
+    assert without_model(two, "qwen3") == replace(two, models=two.models[1:], default_model="")
+    assert without_model(two, "small") == GOOD
+    unlisted = replace(GOOD, models=())
+    assert [entry.name for entry in listed_models(unlisted)] == ["qwen3"]
 
 
 @pytest.mark.parametrize(
-    ("form", "field"),
+    ("address", "is_usable"),
     [
-        (replace(GOOD, base_url="ftp://x"), "base_url"),
-        (replace(GOOD, base_url="http://"), "base_url"),
-        (replace(GOOD, base_url="http://x:99999999"), "base_url"),
-        (replace(GOOD, models=()), "models"),
+        ("ftp://x", False),
+        ("http://", False),
+        ("http://x:99999999", False),
+        ("http://localhost:11434/v1", True),
     ],
 )
-def test_an_invalid_provider_is_refused_at_its_field(form: ProviderDraft, field: str) -> None:
-    assert validate_provider(GOOD) == {}
-    assert field in validate_provider(form)
+def test_an_address_is_one_of_the_web(address: str, is_usable: bool) -> None:
+    assert is_web_address(address) is is_usable
 
 
 BALANCED = PROFILES["balanced"]

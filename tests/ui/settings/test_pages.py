@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop import __version__
 from helix_desktop.config.build_info import Build
-from helix_desktop.config.settings import ModelEntry
+from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.domain.translatable_text import verbatim
@@ -33,7 +33,7 @@ from helix_desktop.ui.settings.about_page import AboutPage, DiagnosticsDialog
 from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.mcp.server_parts import SecretValues
 from helix_desktop.ui.settings.providers.editor import ProviderEditor
-from helix_desktop.ui.settings.providers.models import ProviderDraft, ProviderStatus
+from helix_desktop.ui.settings.providers.models import ShownProvider
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
 from helix_desktop.ui.window.main_window import MainWindow
 from tests.support.default_settings import NothingOnScreen, default_settings, settings_view
@@ -100,10 +100,9 @@ def test_the_keys_of_a_command_count_as_use_of_the_keyboard(qtbot: QtBot) -> Non
 def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     editor = ProviderEditor()
     qtbot.addWidget(editor)
-    qtbot.addWidget(editor.footer)
     models = (ModelEntry(name="kept"),)
-    form = ProviderDraft("box", "box", "http://127.0.0.1:1/v1", models=models, default_model="kept")
-    editor.show_provider(form, ProviderStatus("box", False, "none", ""))
+    box = Provider(name="box", base_url="http://127.0.0.1:1/v1", models=models, default_model="kept")
+    editor.show_provider(ShownProvider(box))
     priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
     bare = SourcedSpec("server", "its list", ModelSpec())
     editor.show_offered({"kept": bare, "small": priced, "small-vision": bare, "large": bare})
@@ -122,9 +121,9 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     items["small"].setCheckState(0, Qt.CheckState.Checked)
     assert checklist.add.text() == "Add 2 models", "what the filter hides stays checked"
     checklist.add.click()
-    assert [entry.name for entry in editor.form().models] == ["kept", "small", "large"]
-    assert editor.form().models[1].reported == ModelSpec(window=8_192, price_in=1, price_out=2)
-    assert editor.form().default_model == "kept"
+    assert [entry.name for entry in editor.provider.models] == ["kept", "small", "large"]
+    assert editor.provider.models[1].reported == ModelSpec(window=8_192, price_in=1, price_out=2)
+    assert editor.provider.default_model == "kept"
     assert checklist.isHidden()
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 
-from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.events.conversation import ApprovalGiven, ToolAnswered, UserSpoke
@@ -20,7 +18,6 @@ from helix_desktop.services.samples import PREPARED_TASKS
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
 from helix_desktop.ui.kit.commands import OPEN_WORKSPACE
 from helix_desktop.ui.kit.intents import OpenSample
-from helix_desktop.ui.settings.providers.models import ProviderDraft
 from helix_desktop.ui.window.trust import TrustDialog
 from tests.support.image_bytes import png
 from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
@@ -31,9 +28,29 @@ pytestmark = pytest.mark.qt_loop
 
 
 def _notices(rig: WindowRig) -> str:
-    """Return the notices above the buttons of the page of providers."""
-    footer = rig.settings.providers.editor.footer
-    return "\n".join(widget.accessibleName() for widget in footer.findChildren(QWidget))
+    """Return the notices below the buttons of the page of providers."""
+    view = rig.settings.providers.editor.check_view
+    return "\n".join(widget.accessibleName() for widget in view.findChildren(QWidget))
+
+
+async def _add_server(rig: WindowRig, port: int, name: str) -> None:
+    """Add a server by its address, and enter its name and that of a model."""
+    page = rig.settings.providers
+    page.add()
+    page.new_server.form.line("base_url").setText(f"http://127.0.0.1:{port}/v1")
+    press(page, "add_server")
+    await until(lambda: page.editor.provider.base_url.endswith(f":{port}/v1"), "the provider")
+    field = page.editor.form.line("name")
+    field.clear()
+    QTest.keyClicks(field, name)
+    QTest.keyClick(field, Qt.Key.Key_Return)
+    page.editor.models.add("qwen3.gguf")
+    await until(lambda: _has_model(rig, name), "stored")
+
+
+def _has_model(rig: WindowRig, name: str) -> bool:
+    provider = rig.wiring.services.settings.provider(name)
+    return provider is not None and bool(provider.models)
 
 
 async def test_from_the_first_page_a_model_is_connected_and_answers(rig: WindowRig) -> None:
@@ -48,16 +65,16 @@ async def test_from_the_first_page_a_model_is_connected_and_answers(rig: WindowR
     assert welcome.isVisible()
     assert rig.window.top_bar.status() == "No session open"
     press(welcome, "suggestion:plug")
-    await until(lambda: rig.settings.isVisible() and not page.editor.isHidden(), "the form at once")
-    assert [row.text() for row in page.list.selectedItems()] == ["New provider"]
+    await until(lambda: rig.settings.isVisible() and page.new_server.isVisible(), "the question at once")
+    assert page.new_server.form.line("base_url").hasFocus()
     rig.window.leave_settings()
     field = find_child(welcome, QLineEdit, "pasted_key")
     QTest.keyClicks(field, "gsk_0123456789abcdef01234567")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    key = find_child(page.editor, QLineEdit, "api_key")
-    await until(lambda: key.text().startswith("gsk_"), "the key is filled in")
-    addresses = [line.text() for line in page.editor.findChildren(QLineEdit)]
-    assert any("api.groq.com" in address for address in addresses)
+    await until(lambda: services.settings.model.startswith("groq/"), "its model answers")
+    assert (await services.secrets.get("groq")).value.startswith("gsk_")
+    await until(find_button(page, "test_provider").hasFocus, "the keyboard at the test")
+    assert "api.groq.com" in page.editor.provider.base_url
     assert field.text() == ""
     rig.window.leave_settings()
 
@@ -87,12 +104,9 @@ async def _check_a_second_provider(rig: WindowRig, port: int) -> None:
     """The workspace uses it once the user says so."""
     await rig.wiring.settings.show("providers")
     services, editor = rig.wiring.services, rig.settings.providers.editor
-    models = (ModelEntry(name="qwen3.gguf"),)
-    form = ProviderDraft("", "Other", f"http://127.0.0.1:{port}/v1", models=models)
-    editor.saved.emit(replace(form, default_model="qwen3.gguf"))
-    await until(lambda: "Saved: other" in _notices(rig), "saved")
+    await _add_server(rig, port, "other")
     assert services.settings.model == "llama.cpp/qwen3.gguf"
-    press(editor.footer, "use_provider")
+    press(editor, "use_provider")
     await until(lambda: "other/qwen3.gguf is now the default model" in _notices(rig), "chosen")
     rig.window.leave_settings()
     assert rig.conversation.model.label == "other/qwen3.gguf"
@@ -206,9 +220,7 @@ async def _check_a_first_provider(rig: WindowRig) -> None:
     await rig.wiring.workspace_controller.open_sample()
     async with run_server(LLAMA_CPP) as server:
         await rig.wiring.settings.show("providers")
-        models = (ModelEntry(name="qwen3.gguf"),)
-        form = ProviderDraft("", "box", f"http://127.0.0.1:{server.port}/v1", models=models)
-        rig.settings.providers.editor.saved.emit(replace(form, default_model="qwen3.gguf"))
+        await _add_server(rig, server.port, "box")
         notice = "box/qwen3.gguf is now the default model. This workspace still uses Offline demo model."
         await until(lambda: notice in _notices(rig), "saved")
         assert rig.wiring.services.settings.model == "box/qwen3.gguf"

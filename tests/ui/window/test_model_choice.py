@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QMenu
@@ -16,12 +17,10 @@ from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.session import EffortChosen, ModelChosen
-from helix_desktop.domain.request_extras import RequestExtras
 from helix_desktop.ui.chat.actions import EditMessage, RetryAnswer
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, TurnFooterRow, UserRow
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.panel.from_window import request_text
-from helix_desktop.ui.settings.providers.models import ProviderDraft
 from helix_desktop.workspaces.registry import MAIN
 from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, replies_in_order, text_reply
 from tests.support.window.buttons import find_button, find_child, press
@@ -51,15 +50,16 @@ async def _choose(rig: WindowRig, label: str) -> list[str]:
     return checked
 
 
-async def _open_new_form(rig: WindowRig) -> None:
-    """Add a provider from the menu of models."""
+async def _ask_for_a_new_provider(rig: WindowRig) -> None:
+    """Begin to add a provider from the menu of models."""
     menu = _model_menu(rig)
     action = find_child(menu, QAction, "page:add_provider")
     action.trigger()
     menu.close()
     dialog = rig.settings
     await until(dialog.isVisible, "the settings")
-    await until(lambda: dialog.providers.list.count() == 3, "the offline demo, box and a new provider")
+    await until(dialog.providers.new_server.isVisible, "the question for its address")
+    press(dialog, "cancel_server")
     dialog.close()
 
 
@@ -115,7 +115,7 @@ async def _check_a_model_of_a_session(rig: WindowRig, server: ChatServer) -> Non
         ("Offline demo model", False),
     ]
     menu.close()
-    await _open_new_form(rig)
+    await _ask_for_a_new_provider(rig)
     assert await _choose(rig, "box/small") == ["model:"]
     assert (button.text(), button.toolTip()) == ("small", "Model for this session")
     assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
@@ -285,9 +285,9 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
     services, editor = rig.wiring.services, rig.settings.providers.editor
     await services.use_model(rig.workspace.id, "box/small", "fast")
     await services.save_settings(replace(services.settings, long="box/vast"))
-    box = services.settings.provider("box")
-    assert box is not None
-    editor.saved.emit(replace(ProviderDraft.of(box), name="crate"))
+    await rig.wiring.settings.show("providers")
+    rig.settings.providers.select("box")
+    editor.form.write("name", "crate")
     await until(lambda: rig.conversation.model.label == "crate/large", "renamed")
     await until(lambda: services.registry.get(rig.workspace.id).fast == "crate/small", "the role too")
     assert services.settings.long == "crate/vast"
@@ -302,10 +302,8 @@ async def _check_a_new_provider(rig: WindowRig) -> None:
     """From the catalog, without a request, it fills roles and says why; what the user sets then stays."""
     services, settings = rig.wiring.services, rig.wiring.settings
     vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
-    entries = tuple(ModelEntry(name=name) for name in vendor.begin)
-    form = ProviderDraft("", "anthropic", vendor.base_url, vendor.dialect, entries, vendor.begin[0])
     await settings.show("providers")
-    await act(lambda: settings.view.providers.editor.saved.emit(form))
+    await act(lambda: settings.view.providers.add_vendor(vendor))
     await until(lambda: services.settings.fast, "the role")
     assert services.settings.fast == "anthropic/claude-haiku-5-5"
     await settings.show("roles")
@@ -503,16 +501,14 @@ async def test_a_key_of_one_run_is_missing_in_the_next_unless_the_environment_ha
             key = editor.findChild(QLineEdit, "api_key")
             assert isinstance(key, QLineEdit)
             await until(lambda: dialog.focusWidget() is key, "the keyboard in the key")
-            assert editor.form().id == "lab"
+            assert editor.provider.name == "lab"
             QTest.keyClicks(key, "open")
-            press(dialog, "save_provider")
+            QTest.keyClick(key, Qt.Key.Key_Return)
             await until(lambda: not _asks_for_key(rig), "no word of it any more")
             await rig.run_turn("And now?")
             assert server.requests[-1].headers["authorization"] == "Bearer open"
             assert key.placeholderText() == "Entered. Type to replace it."
             press(editor, "remove_key")
-            assert key.placeholderText() == "Removed when you save"
-            press(dialog, "save_provider")
             await until(lambda: key.placeholderText() == "Optional", "the key is gone")
             services = rig.wiring.services
             await services.save_settings(msgspec.structs.replace(services.settings, run_keys=("lab",)))
@@ -545,16 +541,21 @@ async def test_a_provider_policy_theme_text_size_and_enter_take_effect_and_persi
 
 
 async def _check_a_saved_provider(rig: WindowRig, server: ChatServer) -> None:
-    """It answers from then on, with its own headers and fields; a secret one is in no file."""
+    """It answers from then on, with the headers and fields of the file; a secret one is in no file."""
+    services, page = rig.wiring.services, rig.settings.providers
     await rig.wiring.settings.show("providers")
-    editor = rig.settings.providers.editor
-    extras = RequestExtras({"X-Title": "Helix"}, ("X-Token",), {"service_tier": "flex"})
-    models = (ModelEntry(name="small", window=32_000, reserve=1_000),)
-    draft = ProviderDraft(
-        "", "My Box", server.base_url, models=models, default_model="small", key="sesame", extras=extras
-    )
-    editor.saved.emit(replace(draft, secret_headers={"X-Token": "open-up"}))
-    editor.use_requested.emit("my-box")
+    await act(lambda: page.new_server.add_requested.emit(server.base_url, "sesame"))
+    await until(lambda: page.editor.provider.name == "local", "added")
+    await act(lambda: page.editor.form.write("name", "my-box"))
+    await act(lambda: page.editor.models.add("small"))
+    assert services.settings.model == "my-box/small"
+    await services.secrets.set_secret_header("my-box", "", "X-Token", "open-up")
+    file = services.data_dir.settings_file
+    extras = 'headers = { X-Title = "Helix" }\nsecret_headers = ["X-Token"]\n'
+    extras += 'body = { service_tier = "flex" }\n'
+    _insert_below(file, 'name = "my-box"\n', extras)
+    await page.refresh()
+    page.editor.use_requested.emit("my-box/small")
     await until(lambda: rig.conversation.model.label == "my-box/small", "in use")
     rig.window.leave_settings()
     await rig.run_turn("Hello")
@@ -567,6 +568,12 @@ async def _check_a_saved_provider(rig: WindowRig, server: ChatServer) -> None:
     assert (row.why, "open-up" in row.text) == ("X-Title, X-Token, service_tier", False)
     files = [path for path in (rig.folder / "data").rglob("*") if path.is_file()]
     assert not [path for path in files if b"open-up" in path.read_bytes()]
+
+
+def _insert_below(file: Path, line: str, lines: str) -> None:
+    words = file.read_text(encoding="utf-8")
+    assert line in words
+    file.write_text(words.replace(line, line + lines), encoding="utf-8")
 
 
 async def _check_what_is_general(rig: WindowRig) -> int:

@@ -188,13 +188,12 @@ async def _close(dialog_of: Callable[[], QDialog | None]) -> None:
 
 
 async def _check_what_is_not_saved(rig: WindowRig) -> None:
-    await rig.wiring.settings.show("providers")
-    rig.settings.providers.add()
-    for field in rig.settings.providers.editor.findChildren(QLineEdit, "base_url"):
-        QTest.keyClicks(field, "http://127.0.0.1:9/v1")
+    await rig.wiring.settings.show("mcp")
+    rig.settings.mcp.open_add()
+    rig.settings.mcp.add_box.paste.setPlainText("{")
     await act(lambda: rig.window.perform(GoToSession(rig.workspace.id, rig.conversation.session.id)))
     assert rig.window.page() == "chat", "a session was chosen"
-    assert rig.app_window.unsaved_settings() == ["Providers"]
+    assert rig.app_window.unsaved_settings() == ["MCP servers"]
 
 
 async def _check_a_turn_that_goes_on(rig: WindowRig) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.agent.session import CompactionProgress
 from helix_desktop.app.file_open_events import open_target
@@ -294,11 +294,10 @@ async def _check_quit_asks_once(rig: WindowRig) -> None:
 
 async def _check_what_is_not_saved(rig: WindowRig, second: ControlledWindow) -> None:
     """What is saved is shown in each; what isn't saved stays, and is asked about where it is."""
-    await second.settings.show("providers")
+    await second.settings.show("mcp")
     theirs = second.settings.view
-    theirs.providers.add()
-    for field in theirs.providers.editor.findChildren(QLineEdit, "base_url"):
-        QTest.keyClicks(field, "http://127.0.0.1:9/v1")
+    theirs.mcp.open_add()
+    theirs.mcp.add_box.paste.setPlainText("{")
     assert second.unsaved_settings()
     await second.settings.show("instructions")
     rig.window.activateWindow()

@@ -183,6 +183,16 @@ async def test_a_mistake_made_by_hand_stays_to_be_corrected_and_counts_for_nothi
     assert SettingsFile(file).load() == (window.settings, None)
 
 
+async def test_a_renamed_provider_keeps_what_only_the_file_has(file: Path) -> None:
+    window = Process(file)
+    own = 'name = "box"\nregion = "eu" # mine\n'
+    write(file, read(file).replace('name = "box"\n', own))
+    renamed = tuple(replace(each, name="crate") if each.name == "box" else each for each in START.providers)
+    await window.change(lambda settings: replace(settings, providers=renamed, model="crate/small"))
+    assert own.replace("box", "crate") in read(file)
+    assert SettingsFile(file).load() == (replace(START, providers=renamed, model="crate/small"), None)
+
+
 async def test_a_file_that_is_no_toml_any_more_is_not_replaced(file: Path) -> None:
     window = Process(file)
     write(file, "[[providers]\n")

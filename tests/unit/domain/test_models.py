@@ -145,7 +145,7 @@ def test_levels_come_in_order_and_other_names_are_left_out() -> None:
         (RequestExtras({"X-Title": "a\r\nHost: evil"}), "characters that headers can't have"),
         (RequestExtras({"X-Title": "a"}, ("x-title",)), "listed twice"),
         (RequestExtras(body={"messages": []}), "Helix sets it"),
-        (RequestExtras(body={"max_tokens": 5}), "max output"),
+        (RequestExtras(body={"max_tokens": 5}), "set the model's output"),
         (RequestExtras(body={"provider": {"order": [None]}}), "can't be null"),
     ],
 )

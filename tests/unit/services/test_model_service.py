@@ -19,7 +19,7 @@ from helix_desktop.domain.choices import Effort
 from helix_desktop.domain.errors import AuthenticationFailed, ContextWindowExceeded, HelixError, InvalidInput
 from helix_desktop.domain.events.conversation import AssistantSpoke, UserSpoke
 from helix_desktop.domain.messages import CacheHints, Message, ModelInfo, ModelRequest, Usage
-from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.domain.model_spec import LearnedWindow, ModelSpec
 from helix_desktop.services.app_services import AppServices, KeyStatus
 from helix_desktop.services.model_service import ModelService
 from helix_desktop.services.provider_changes import ProviderChanges, updated_label
@@ -77,7 +77,7 @@ async def test_a_stored_key_is_sent_to_its_own_address_only(own: Callable[[str],
         async with model_service(shop, kept_key="kept-key") as models:
             sent = await key_sent_by(await models.adhoc("shop/small", server.base_url, 0), server)
             assert sent == ("Bearer kept-key" if shop.base_url.startswith(server.base_url) else "")
-            await models.test(msgspec.structs.replace(shop, base_url=server.base_url), "small", "", _ignore)
+            await models.test(msgspec.structs.replace(shop, base_url=server.base_url), "small", _ignore)
             assert server.requests[-1].headers.get("authorization", "") == sent, "as the provider page checks"
 
 
@@ -114,8 +114,8 @@ async def test_a_refused_key_is_not_sent_to_the_page_that_shows_the_refusal() ->
     steps: list[CheckStep] = []
     async with ChatServer(lambda _: api_error(401, "invalid key")) as server:
         provider = Provider(name="shop", base_url=server.base_url)
-        async with model_service(provider) as models:
-            await models.test(provider, "small", "wrong", steps.extend)
+        async with model_service(provider, kept_key="wrong") as models:
+            await models.test(provider, "small", steps.extend)
             with pytest.raises(AuthenticationFailed) as refusal:
                 await final_response(await models.by_label("shop/small"), HELLO)
     assert "Enter a valid key, or set HELIX_SHOP_KEY." in {step.fix for step in steps}
@@ -128,9 +128,9 @@ async def test_a_provider_is_called_in_its_dialect(dialect: DialectCase) -> None
     async with ChatServer(script, models=("b", "a"), wire_format=dialect.wire_format) as server:
         provider = Provider(name="shop", base_url=server.base_url, dialect=dialect.name)
         async with model_service(provider) as models:
-            assert list(await models.list_models(provider, "key")) == ["a", "b"]
+            assert list(await models.list_models(provider)) == ["a", "b"]
             updates: list[tuple[CheckStep, ...]] = []
-            await models.test(provider, "small", "key", updates.append)
+            await models.test(provider, "small", updates.append)
             assert [step.state for step in updates[-1]][:4] == ["ok"] * 4
             assert (await models.by_label("shop/large")).info.label == "shop/large"
         assert [body["model"] for body in server.bodies] == ["small", "small"]
@@ -189,9 +189,7 @@ FOR_THIS_RUN = f"Will be kept until Helix Desktop closes: {NO_KEYCHAIN}."
 def test_a_key_s_place_is_described_with_its_reason(
     key: ApiKey, keychain: str, place: KeySource, text: str
 ) -> None:
-    new_key = IN_SERVICE if keychain else FOR_THIS_RUN
-    expected = KeyStatus(place, text, new_key)
-    assert KeyStatus.from_key(key, keychain, "" if keychain else NO_KEYCHAIN) == expected
+    assert KeyStatus.from_key(key, keychain, "" if keychain else NO_KEYCHAIN) == KeyStatus(place, text)
 
 
 BOX = Provider(
@@ -209,14 +207,14 @@ async def test_a_renamed_provider_keeps_its_models_where_they_were_used(
     changes = ProviderChanges(services)
     (tmp_path / "project").mkdir()
     workspace = services.registry.add(tmp_path / "project")
-    await changes.save(BOX, "", "")
+    await changes.add(BOX)
     await changes.use(workspace.id, "box/large")
     assert services.settings.model == "box/large", "else new workspaces would start with the demo"
     await changes.use(workspace.id, "box/small")
     assert services.settings.model == "box/large", "other workspaces keep theirs"
     await changes.use(workspace.id, "box/large")
     services.registry.change(workspace.id, summary="box/small")
-    await changes.save(SHOP, "box", "")
+    await changes.change("box", lambda _: SHOP)
     assert [provider.name for provider in services.settings.providers] == ["shop"]
     assert services.settings.model == "shop/large"
     record = services.registry.get(workspace.id)
@@ -233,7 +231,7 @@ async def test_a_new_workspace_begins_with_what_is_known_of_its_model(
 ) -> None:
     """How its provider counts belongs to the model; a workspace opened before has learned it."""
     changes, folders = ProviderChanges(services), [tmp_path / "one", tmp_path / "two"]
-    await changes.save(BOX, "", "")
+    await changes.add(BOX)
     await changes.use("", "box/small")
     for folder in folders:
         folder.mkdir()
@@ -245,12 +243,95 @@ async def test_a_new_workspace_begins_with_what_is_known_of_its_model(
     assert conversation.window.measure()[1].ratio == 1.3
 
 
-@pytest.mark.parametrize("name", ["box", "demo"])
+@pytest.mark.parametrize("name", ["other", "demo"])
 async def test_a_name_is_given_once(services: AppServices, name: str) -> None:
     changes = ProviderChanges(services)
-    await changes.save(BOX, "", "")
+    await changes.add(BOX)
+    assert (await changes.add(msgspec.structs.replace(BOX, name="other"))).name == "other"
     with pytest.raises(HelixError, match=f"The provider {name} already exists"):
-        await changes.save(Provider(name=name, base_url=BOX.base_url), "", "")
+        await changes.change("box", lambda box: msgspec.structs.replace(box, name=name))
+    again = await changes.add(msgspec.structs.replace(BOX, name=name))
+    assert again.name == f"{name}-2"
+
+
+async def test_a_change_is_made_to_what_is_stored_by_then(services: AppServices) -> None:
+    """What the provider has learned meanwhile stays."""
+    changes = ProviderChanges(services)
+    await changes.add(BOX)
+    learned = msgspec.structs.replace(BOX.entry("large"), learned=LearnedWindow(9_000, "too long"))
+    await services.save_settings(services.settings.with_provider(BOX.with_entry(learned)))
+    changed = await changes.change(
+        "box", lambda box: box.with_entry(msgspec.structs.replace(box.entry("small"), window=9_000))
+    )
+    assert changed is not None
+    assert changed.entry("large") == learned
+    assert services.settings.provider("box") == changed
+    assert await changes.change("gone", lambda provider: provider) is None
+
+
+async def test_a_removed_provider_comes_back_with_all_that_named_it(
+    services: AppServices, tmp_path: Path
+) -> None:
+    changes = ProviderChanges(services)
+    (tmp_path / "project").mkdir()
+    workspace = services.registry.add(tmp_path / "project")
+    gated = msgspec.structs.replace(BOX, secret_headers=("X-Gateway",))
+    await changes.add(gated, "sesame")
+    await changes.add(SHOP)
+    await services.secrets.set_secret_header("box", "", "X-Gateway", "s3cret")
+    await changes.use(workspace.id, "box/large")
+    await services.save_settings(msgspec.structs.replace(services.settings, summary="box/small"))
+    services.registry.change(workspace.id, fast="box/small", long="shop/large")
+    before = services.settings
+    snapshot = await changes.snapshot("box")
+    assert snapshot is not None
+
+    await changes.remove("box")
+    assert [provider.name for provider in services.settings.providers] == ["shop"]
+    assert (services.settings.model, services.settings.summary) == ("", "")
+    assert (await services.secrets.get("box")).value == ""
+    record = services.registry.get(workspace.id)
+    assert (record.model, record.fast, record.long) == ("", "", "shop/large")
+
+    await changes.restore(snapshot)
+    assert services.settings == before
+    record = services.registry.get(workspace.id)
+    assert (record.model, record.fast, record.long) == ("box/large", "box/small", "shop/large")
+    assert (await services.secrets.get("box")).value == "sesame"
+    assert await services.secrets.secret_header("box", "", "X-Gateway") == "s3cret"
+
+
+async def test_a_renamed_provider_keeps_its_key(services: AppServices) -> None:
+    changes = ProviderChanges(services)
+    await changes.add(BOX, "sesame")
+    await changes.change("box", lambda box: msgspec.structs.replace(box, name="shop"))
+    assert (await services.secrets.get("shop")).value == "sesame"
+    assert (await services.secrets.get("box")).value == ""
+    assert services.settings.run_keys == ("shop",)
+
+
+async def test_the_last_model_that_goes_leaves_the_default_to_others(services: AppServices) -> None:
+    changes = ProviderChanges(services)
+    await changes.add(SHOP)
+    assert await changes.use_first("shop") == "shop/large"
+    bare = msgspec.structs.replace(SHOP, models=(), default_model="")
+    await changes.change("shop", lambda _: bare)
+    assert services.settings.model == ""
+    assert await changes.use_first("shop") == "", "it has no model"
+
+
+async def test_a_vendor_s_model_is_the_default_once_it_has_its_key(services: AppServices) -> None:
+    changes = ProviderChanges(services)
+    vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.key)
+    models = tuple(ModelEntry(name=name) for name in vendor.begin)
+    provider = Provider(name="vendor", base_url=vendor.base_url, dialect=vendor.dialect, models=models)
+    await changes.add(provider)
+    assert await changes.use_first("vendor") == ""
+    await services.save_key("vendor", "sesame")
+    assert await changes.use_first("vendor") == f"vendor/{vendor.begin[0]}"
+    assert services.settings.model == f"vendor/{vendor.begin[0]}"
+    await changes.add(SHOP)
+    assert await changes.use_first("shop") == "", "another one is the default"
 
 
 def test_labels_of_others_stay() -> None:
@@ -271,10 +352,11 @@ async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
             secret_headers=("X-Gateway",),
             body={"provider": {"order": ["a"]}},
         )
-        await changes.save(gated, "", "", {"X-Gateway": "s3cret-1"})
+        await changes.add(gated)
+        await secrets.set_secret_header("box", "", "X-Gateway", "s3cret-1")
         await secrets.set_secret_header("box", "small", "X-Own", "s3cret-2")  # as older versions did
         renamed = msgspec.structs.replace(gated, name="shop")
-        await changes.save(renamed, "box", "")
+        await changes.change("box", lambda _: renamed)
         model = await services.models.by_label("shop/small")
         with pytest.raises(HelixError) as refused:
             await final_response(model, ModelRequest((Message("user", "Hello"),)))
@@ -287,7 +369,7 @@ async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
     assert await secrets.secret_header("box", "", "X-Gateway") == ""
     reloaded = SettingsFile(services.data_dir.settings_file).load()[0]
     assert reloaded.provider("shop") == renamed
-    await changes.save(msgspec.structs.replace(renamed, secret_headers=()), "shop", "")
+    await changes.change("shop", lambda _: msgspec.structs.replace(renamed, secret_headers=()))
     assert await secrets.secret_header("shop", "", "X-Gateway") == ""
     assert await secrets.secret_header("shop", "small", "X-Own") == "s3cret-2"
     await changes.remove("shop")
@@ -308,7 +390,7 @@ async def test_a_refused_part_is_stored_until_it_is_reset(services: AppServices)
 
     async with ChatServer(script) as server:
         box = msgspec.structs.replace(BOX, base_url=server.base_url, models=(ModelEntry(name="small"),))
-        await changes.save(box, "", "")
+        await changes.add(box)
         for _ in range(4):
             model = await services.models.by_label("box/small")
             await final_response(model, ModelRequest((Message("user", "Hello"),)))
@@ -323,7 +405,7 @@ async def test_a_refused_part_is_stored_until_it_is_reset(services: AppServices)
         assert ["stream_options" in body for body in server.bodies[sent:]] == [False]
         await later.close()
 
-        await changes.save(box, "box", "")  # as it was: reset
+        await changes.change("box", lambda _: box)  # as it was: reset
         model = await services.models.by_label("box/small")
         sent = len(server.bodies)
         await final_response(model, ModelRequest((Message("user", "Hello"),)))
@@ -337,7 +419,7 @@ async def test_a_learned_window_is_stored_until_it_is_reset(services: AppService
     async with ChatServer(lambda _: refusal) as server:
         entry = ModelEntry(name="small", reported=ModelSpec(window=32_768))
         box = msgspec.structs.replace(BOX, base_url=server.base_url, models=(entry,))
-        await changes.save(box, "", "")
+        await changes.add(box)
         model = await services.models.by_label("box/small")
         with pytest.raises(ContextWindowExceeded):
             await final_response(model, ModelRequest((Message("user", "Hello"),)))
@@ -349,5 +431,5 @@ async def test_a_learned_window_is_stored_until_it_is_reset(services: AppService
         assert learned.tokens == 8_192
         assert "n_ctx (8192)" in learned.message
         assert (await services.models.by_label("box/small")).info.window == 8_192
-        await changes.save(box, "box", "")  # as it was: reset
+        await changes.change("box", lambda _: box)  # as it was: reset
         assert (await services.models.by_label("box/small")).info.window == 32_768

@@ -1,9 +1,10 @@
-"""A provider as it is filled in, and its models: the table, what a server offers, how one is added."""
+"""A provider as it is shown, and its models: the table, what a server offers, how one is added."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -20,13 +21,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from helix_desktop.config.secrets import KeySource, SecretHeaders
+from helix_desktop.config.secrets import KeySource
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.domain.dialects import DialectName
-from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
-from helix_desktop.domain.request_extras import NO_EXTRAS, RequestExtras
-from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.domain.translatable_text import TextContext
+from helix_desktop.services.provider_changes import DEMO
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.choice_fields import AT_END, CheckList, ComboBox, Index
 from helix_desktop.ui.design.focus import FocusRing
@@ -35,14 +34,11 @@ from helix_desktop.ui.design.layout import card, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed, current_theme
 from helix_desktop.ui.design.text_fields import SearchField
-from helix_desktop.ui.kit.forms import FieldRow
 from helix_desktop.ui.settings.providers.model_spec_form import (
     COLUMNS,
     UNKNOWN,
     ModelRow,
     ModelSpecForm,
-    figure_faults,
-    tooltip_text,
 )
 from helix_desktop.words.translation import Translator, translate
 
@@ -53,85 +49,37 @@ _HOST = re.compile(r"(?P<host>[\w.-]+)(?P<port>:\d+)?(?:/\S*)?")  # and a path, 
 _DEFAULT_NAME = "server"
 
 
-class IncompleteExtras(msgspec.Struct, frozen=True):
-    """Extra headers and body fields as they are typed, while they can't be sent."""
+class ShownProvider(msgspec.Struct, frozen=True):
+    """A provider as it is stored, whether it is in use, and where its key is; None: the demo model."""
 
-    headers: tuple[tuple[str, str, bool], ...]
-    """Name, value and whether it is secret."""
-    body: str
+    provider: Provider | None
+    in_use: bool = False
+    key_source: KeySource = "none"
+    key_note: str = ""
+    """Where its key is, or would be kept."""
+
+    @property
+    def name(self) -> str:
+        return self.provider.name if self.provider is not None else DEMO
 
 
-class ProviderDraft(msgspec.Struct, frozen=True):
-    """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
+def listed_models(provider: Provider) -> tuple[ModelEntry, ...]:
+    """Return a provider's models, also a default one that is not in its list."""
+    default = provider.default_model
+    if default and default not in {entry.name for entry in provider.models}:
+        return (ModelEntry(name=default), *provider.models)
+    return provider.models
 
-    So is `secret_headers`. With `removes_key` the saved key is deleted. `default_model` is the model that
-    answers when none is named; `extras` go along with the requests to all of its models. What is typed of
-    extras and can't be sent is in `incomplete_extras`; figures that can't be used are in `invalid_figures`
-    as they are typed, by model and name.
-    """
 
-    id: str  # empty while it is new
-    name: str
-    base_url: str
-    dialect: DialectName = "openai-chat"
-    models: tuple[ModelEntry, ...] = ()
-    default_model: str = ""
-    key: str = ""
-    demo: bool = False
-    extras: RequestExtras = NO_EXTRAS
-    secret_headers: SecretHeaders = msgspec.field(default_factory=dict)
-    removes_key: bool = False
-    incomplete_extras: IncompleteExtras | None = None
-    invalid_figures: Mapping[str, Mapping[str, str]] = msgspec.field(default_factory=dict)
-
-    @classmethod
-    def of(cls, provider: Provider) -> ProviderDraft:
-        default = provider.default_model or next((entry.name for entry in provider.models), "")
-        entries = provider.models
-        if default and default not in {entry.name for entry in entries}:
-            entries = (ModelEntry(name=default), *entries)
-        name, url, extras = provider.name, provider.base_url, provider.extras()
-        return cls(name, name, url, provider.dialect, entries, default, extras=extras)
-
-    def provider(self) -> Provider:
-        """Return the provider to be saved; name and models may still be missing. Raises HelixError."""
-        faults = validate_provider(self)
-        wrong = [words for field, words in faults.items() if field not in ("name", "models")]
-        if wrong:
-            raise HelixError(text("The provider isn't complete yet."), join_sentences(*wrong))
-        return Provider(
-            name=provider_name(self.name),
-            base_url=self.base_url.strip(),
-            models=self.models,
-            default_model=self.default_model,
-            dialect=self.dialect,
-            headers=self.extras.headers,
-            secret_headers=self.extras.secret_headers,
-            body=self.extras.body,
+def with_server(provider: Provider, **fields: Any) -> Provider:
+    """Return a provider at another address or of another API type, without what the former one said."""
+    entries = tuple(
+        msgspec.structs.replace(
+            entry, reported=None, reported_by="", tested_tools=None, learned=None, refused={}
         )
-
-    def without_tests(self) -> ProviderDraft:
-        """Return it without what tests have shown: that is saved by itself."""
-        models = tuple(msgspec.structs.replace(model, tested_tools=None) for model in self.models)
-        return msgspec.structs.replace(self, models=models)
-
-
-class ProviderStatus(msgspec.Struct, frozen=True):
-    """What is known about a provider: whether it is in use, and where its key is kept.
-
-    `saved_headers` are the names of its secret headers that have a value.
-    """
-
-    id: str
-    in_use: bool
-    key_source: KeySource
-    key_note: str = ""  # where its key is, or would be kept
-    new_key_note: str = ""  # where a new provider's key would be kept
-    saved_headers: frozenset[str] = frozenset()
-
-
-EMPTY_DRAFT = ProviderDraft("", "", "")
-"""A provider of which nothing is filled in."""
+        for entry in provider.models
+    )
+    return msgspec.structs.replace(provider, models=entries, **fields)
 
 
 def provider_name(typed: str) -> str:
@@ -151,24 +99,7 @@ def web_address(typed: str) -> str:
     return f"https://{address}" if "." in host else address
 
 
-def validate_provider(form: ProviderDraft) -> dict[str, str]:
-    """Return what keeps a provider from being saved: field name and what to do; empty when all is well."""
-    faults: dict[str, str] = {}
-    if not form.name.strip():
-        faults["name"] = tr("Enter a name.")
-    if not _is_web_address(form.base_url):
-        faults["base_url"] = tr("Enter a web address such as {example}.", example="http://localhost:11434/v1")
-    if not form.models:
-        faults["models"] = tr("Add a model: list the server's models, or enter a name.")
-    owners = (("", form.extras), *((model.name, model.extras) for model in form.models))
-    wrong = [(name, fault) for name, extras in owners if (fault := extras.fault(form.dialect))]
-    if wrong:
-        name, fault = wrong[0]
-        faults["extras"] = f"{name}: {translate(fault)}" if name else translate(fault)
-    return faults
-
-
-def _is_web_address(text: str) -> bool:
+def is_web_address(text: str) -> bool:
     try:
         parts = urlsplit(text.strip())
         return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
@@ -177,7 +108,6 @@ def _is_web_address(text: str) -> bool:
 
 
 _OFFERED = ((text("Model"), 0), (text("Context"), 96), (text("$ in / out"), 110))
-_LIST_CELLS = (0, 1, 3)  # of a row of the table of models
 _LIST_ROW_PX, _LIST_MAX_ROWS, _LIST_HEAD_PX = 30, 8, 32
 
 
@@ -234,7 +164,7 @@ class ModelChecklist(QWidget):
 
 def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
     model_row = ModelRow(name, False, spec)
-    item = QTreeWidgetItem([COLUMNS[place].text(model_row) for place in _LIST_CELLS])
+    item = QTreeWidgetItem([column.text(model_row) for column in COLUMNS])
     if spec.values["window"].origin == "assumed":  # nobody says it
         item.setText(1, "—")
     if not (spec.is_free or spec.number("price_in") or spec.number("price_out")):
@@ -351,12 +281,13 @@ class ModelTable(Themed, QTableWidget):
 def _cell(row: ModelRow, column: int) -> QTableWidgetItem:
     theme, words = current_theme(), COLUMNS[column].text(row)
     cell = QTableWidgetItem(words)
-    cell.setToolTip(tooltip_text(row, column))
+    if column == 0:
+        cell.setToolTip(words)  # a narrow column cuts it
     cell.setTextAlignment(_alignment(column))
     spoken = tr("{name}: {value}", name=COLUMNS[column].title, value=words)
     cell.setData(Qt.ItemDataRole.AccessibleTextRole, spoken)
     is_assumed = column == 1 and row.spec.values["window"].origin == "assumed"
-    if is_assumed or column == len(COLUMNS) - 1 or words == UNKNOWN:
+    if is_assumed or words == UNKNOWN:
         cell.setForeground(QColor(theme.faint))
     if column == 0:
         cell.setIcon(icon("star", theme.accent_text if row.is_default else theme.faint, 14))
@@ -369,23 +300,21 @@ def _alignment(column: int) -> Qt.AlignmentFlag:
 
 
 class ProviderModels(QWidget):
-    """Emits nothing while it is filled; `changed` when the models are others than before."""
+    """The models of a provider; each change of them holds at once."""
 
-    changed = Signal()
+    edited = Signal(object)
+    """A `ProviderEdit`."""
+    remove_requested = Signal(str)
 
     def __init__(self) -> None:
         super().__init__()
-        self._entries: dict[str, ModelEntry] = {}
-        self._default_model = ""
+        self._provider = Provider(name="server", base_url="")
         self._offered: dict[str, SourcedSpec] = {}
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
-        self.invalid_figures: dict[str, dict[str, str]] = {}
-        """Figures that can't be used as they are typed, by model and name."""
         self.spec_form, self.table = ModelSpecForm(), ModelTable(self._show_spec, self._set_default)
         self.spec_form.changed.connect(self._change)
-        self.spec_form.invalid_changed.connect(self._keep_invalid)
         self.spec_form.default_button.clicked.connect(lambda: self._set_default(self.selected_model))
-        self.spec_form.remove_button.clicked.connect(lambda: self._remove(self.selected_model))
+        self.spec_form.remove_button.clicked.connect(lambda: self.remove_requested.emit(self.selected_model))
         no_model = tr("No models yet. List the server's models, or enter a name.")
         self._no_model = label(no_model, "muted", wrap=True)
         self.name_field = ComboBox(words=tr("Model to add"))
@@ -403,89 +332,65 @@ class ProviderModels(QWidget):
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self._add_button = PushButton(tr("Add"), "", "plus", name="add_model", on_click=self.add_typed)
         self.list_button = PushButton(tr("List models"), "", "list", name="list_models")
-        buttons = pane(row(self._add_button, self.list_button, gap=6))
-        self._adding = FieldRow("", self.name_field, room=1, trailing=buttons, is_labeled=False)
+        buttons = row(self._add_button, self.list_button, gap=6)
+        adding = row(self.name_field, pane(buttons), gap=6, stretch=0)
         self.checklist = ModelChecklist(self._add)
         self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
-        heading, added = label(tr("Models"), "strong"), (self._adding, self.checklist, self.spec_form)
-        self.setLayout(column(heading, self._no_model, self._table_card, *added, gap=6))
+        heading = label(tr("Models"), "strong")
+        parts = heading, self._no_model, self._table_card, adding, self.checklist, self.spec_form
+        self.setLayout(column(*parts, gap=6))
         self._refresh()
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:
-        return tuple(self._entries.values())
+        return listed_models(self._provider)
 
     @property
     def default_model(self) -> str:
-        return self._default_model if self._default_model in self._entries else next(iter(self._entries), "")
+        """The model that answers when none is named; empty without any."""
+        return self._provider.default_model or next((entry.name for entry in self.entries), "")
 
     @property
     def selected_model(self) -> str:
         return self.table.current_name()
 
-    def show_models(
-        self,
-        entries: Sequence[ModelEntry],
-        default_model: str,
-        spec_lookup: SpecLookup,
-        draft: ProviderDraft = EMPTY_DRAFT,
-    ) -> None:
-        """Show these models; `spec_lookup` says what is known of one.
+    def show_provider(self, provider: Provider, spec_lookup: SpecLookup, *, is_other: bool) -> None:
+        """Show the models of a provider; `spec_lookup` says what is known of one.
 
-        `draft` has figures that can't be used as they were typed.
+        Of the same one as before, what is chosen, offered or typed stays.
         """
-        self.invalid_figures = {model: dict(typed) for model, typed in draft.invalid_figures.items()}
-        self._entries = {entry.name: entry for entry in entries}
-        self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
-        self.checklist.hide()
-        self.show_error("")
-        self.name_field.setEditText("")
-        self.set_suggestions(())
-        self._refresh()
-        self.table.select_model(self.default_model)
-
-    def set_spec_lookup(self, spec_lookup: SpecLookup) -> None:
-        """Look the model specs up again: the address has changed."""
+        self._provider = provider
         self._spec_lookup = spec_lookup
+        if is_other:
+            self._offered = {}
+            self.checklist.hide()
+            self.name_field.setEditText("")
+            self.set_suggestions(())
         self._refresh()
+        if is_other:
+            self.table.select_model(self.default_model)
 
     def set_suggestions(self, names: Sequence[str]) -> None:
         typed = self.name_field.currentText()
+        present = {entry.name for entry in self.entries}
         self.name_field.clear()
-        self.name_field.addItems([name for name in names if name not in self._entries])
+        self.name_field.addItems([name for name in names if name not in present])
         self.name_field.setEditText(typed)
 
     def set_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
         """Offer what the server has, and take over what it says of the models that are here."""
         self._offered = dict(offered)
-        before = self._entries
-        self._entries = {name: self._with_offered_spec(entry) for name, entry in before.items()}
         self.set_suggestions(tuple(offered))
-        self._refresh()
-        if self._entries != before:
-            self.changed.emit()
+        self.edited.emit(self._with_offered_specs)
 
-    def take_figures(self, entries: Sequence[ModelEntry]) -> None:
-        """Take what the server reported and a test showed from these entries; all else is unknown."""
-        sources = {entry.name: entry for entry in entries}
-        self._offered = {}
-        before = self._entries
-        self._entries = {name: _with_figures(entry, sources.get(name)) for name, entry in before.items()}
-        if self._entries != before:
-            self._refresh()
-            self._show_spec()
-
-    def show_tool_test(self, name: str, has_tools: bool) -> None:
-        """Take over whether a model calls tools: its test has shown it, whatever the server's list says."""
-        entry = self._entries.get(name)
-        if entry is not None:
-            self._entries[name] = msgspec.structs.replace(entry, tested_tools=has_tools)
-            self._refresh()
+    def _with_offered_specs(self, provider: Provider) -> Provider:
+        models = tuple(self._with_offered_spec(entry) for entry in provider.models)
+        return msgspec.structs.replace(provider, models=models)
 
     def show_checklist(self) -> None:
         offered = (self._with_offered_spec(ModelEntry(name=name)) for name in self._offered)
         specs = {entry.name: self._spec_lookup(entry) for entry in offered}
-        self.checklist.show_models(specs, self._entries.keys())
+        self.checklist.show_models(specs, {entry.name for entry in self.entries})
         QTimer.singleShot(0, self, self._reveal_checklist)  # once the page has grown by it
 
     def _reveal_checklist(self) -> None:
@@ -496,19 +401,20 @@ class ProviderModels(QWidget):
             around.ensureWidgetVisible(self.checklist, 0, 16)
 
     def _add(self, names: list[str]) -> None:
-        for name in names:
-            self._entries.setdefault(name, self._with_offered_spec(ModelEntry(name=name)))
-        self.set_suggestions(tuple(self._offered))
-        self.show_error("")
-        self._refresh()
-        self.table.select_model(names[0])
-        self.changed.emit()
+        added = [self._with_offered_spec(ModelEntry(name=name)) for name in names]
 
-    def show_error(self, message: str) -> None:
-        self._adding.show_error(message)
+        def edit(provider: Provider) -> Provider:
+            for entry in added:
+                if entry.name not in {other.name for other in provider.models}:
+                    provider = provider.with_entry(entry)
+            return provider
+
+        self.edited.emit(edit)
+        self.set_suggestions(tuple(self._offered))
+        self.table.select_model(names[0])
 
     def add(self, name: str) -> None:
-        if name and name not in self._entries:
+        if name and name not in {entry.name for entry in self.entries}:
             self.name_field.setEditText("")
             self._add([name])
         elif name:
@@ -528,59 +434,34 @@ class ProviderModels(QWidget):
         rows = [ModelRow(it.name, it.name == default, look_up(it), it.effort) for it in self.entries]
         self.table.show_rows(rows)
         for part in (self._table_card, self.spec_form):
-            part.setVisible(bool(self._entries))
-        self._no_model.setVisible(not self._entries)
+            part.setVisible(bool(self.entries))
+        self._no_model.setVisible(not self.entries)
 
     def _show_spec(self) -> None:
-        entry = self._entries.get(self.table.current_name())
+        name = self.table.current_name()
+        entry = next((entry for entry in self.entries if entry.name == name), None)
         if entry is not None:
-            specs = self._spec_lookup(entry), self._known_spec(entry)
-            invalid = self.invalid_figures.get(entry.name, {})
-            self.spec_form.show_model(entry, *specs, entry.name == self.default_model, invalid)
+            defaults = self._spec_lookup(_without_own_figures(entry))
+            self.spec_form.show_model(
+                entry, self._spec_lookup(entry), defaults, is_default=name == self.default_model
+            )
 
-    def _known_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
-        return self._spec_lookup(_with_figures(ModelEntry(name=entry.name), entry))
-
-    def show_faults(self) -> bool:
-        """Show a model with figures that can't be used, each with its fault; return False if all can be."""
-        windows = {entry.name: int(self._known_spec(entry).number("window")) for entry in self.entries}
-        faults = {entry.name: figure_faults(entry, windows[entry.name]) for entry in self.entries}
-        wrong = [name for name in faults if faults[name] or self.invalid_figures.get(name)]
-        if not wrong:
-            return False
-        if self.selected_model not in wrong:
-            self.table.select_model(wrong[0])
-        self.spec_form.show_faults(faults[self.selected_model])
-        self.show_error(tr("Correct the marked numbers of {models}.", models=", ".join(wrong)))
-        return True
-
-    def _keep_invalid(self, model: str, typed: dict[str, str]) -> None:
-        if typed != self.invalid_figures.get(model, {}):
-            self.invalid_figures.pop(model, None)
-            if typed:
-                self.invalid_figures[model] = typed
-            self.changed.emit()
-
-    def _change(self, entry: ModelEntry) -> None:
-        self._entries[entry.name] = entry
-        self._refresh()
-        self.changed.emit()
+    def _change(self, fields: dict[str, Any]) -> None:
+        name = self.selected_model
+        self.edited.emit(
+            lambda provider: provider.with_entry(msgspec.structs.replace(provider.entry(name), **fields))
+        )
 
     def _set_default(self, name: str) -> None:
-        if name in self._entries and name != self.default_model:
-            self._default_model = name
-            self._refresh()
-            self.changed.emit()
-
-    def _remove(self, name: str) -> None:
-        self._entries.pop(name, None)
-        self.invalid_figures.pop(name, None)
-        self.set_suggestions(tuple(self._offered))
-        self._refresh()
-        self.changed.emit()
+        if name and name != self.default_model:
+            self.edited.emit(lambda provider: msgspec.structs.replace(provider, default_model=name))
 
 
-def _with_figures(entry: ModelEntry, source: ModelEntry | None) -> ModelEntry:
-    source = source or ModelEntry(name=entry.name)
-    names = ("reported", "reported_by", "tested_tools", "learned", "refused")
-    return msgspec.structs.replace(entry, **{name: getattr(source, name) for name in names})
+def without_model(provider: Provider, name: str) -> Provider:
+    models = tuple(entry for entry in provider.models if entry.name != name)
+    default = provider.default_model if provider.default_model != name else ""
+    return msgspec.structs.replace(provider, models=models, default_model=default)
+
+
+def _without_own_figures(entry: ModelEntry) -> ModelEntry:
+    return msgspec.structs.replace(entry, **msgspec.structs.asdict(ModelSpec()), effort="")
