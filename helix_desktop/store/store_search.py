@@ -18,7 +18,7 @@ import msgspec
 
 from helix_desktop.context.summaries.handover import searchable_text
 from helix_desktop.domain.choices import SortColumn
-from helix_desktop.domain.digest import is_digest, is_digest_prefix
+from helix_desktop.domain.digest import MIN_PREFIX, is_digest, is_digest_prefix
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade, checkpoint_in
@@ -40,7 +40,7 @@ from helix_desktop.domain.store import (
     sort_position,
     tiebreak,
 )
-from helix_desktop.domain.text_search import find_matches, parse_query, spelled_words
+from helix_desktop.domain.text_search import MatchSummary, find_matches, parse_query, spelled_words
 from helix_desktop.store import kinds
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])
@@ -224,9 +224,16 @@ class StoreSearch(ABC):
         cursor: str = "",
         should_continue: ShouldContinue = lambda _: True,
     ) -> SearchResults:
+        """Return the newest contents with all words of a query, and first the one whose SHA-256 it begins.
+
+        `cursor` goes on behind a hit. Raise InvalidInput for a query without words.
+        """
         terms, spellings = parse_query(query), spelled_words(query)
         page_query = build_query(cursor, _PAGE_ENTRIES, "newest", entry_filter)
         hits: list[ContentHit] = []
+        if not cursor:
+            hits += await self._named_by_digest(terms, entry_filter, limit)
+        named = {hit.entry.digest for hit in hits}
         unreadable, is_first = 0, True
         while True:
             page, position = await self.list_page(page_query, terms), 0
@@ -236,7 +243,8 @@ class StoreSearch(ABC):
                 batch, is_over = _next_batch(entries, should_continue, is_first=is_first)
                 if batch:
                     contents = await self.read_contents([entry.digest for entry in batch])
-                    hits += await self._find_hits(terms, batch, contents, spellings)
+                    found = await self._find_hits(terms, batch, contents, spellings)
+                    hits += [hit for hit in found if hit.entry.digest not in named]
                     unreadable += contents.count(None)
                     is_first, position, cursor = False, position + len(batch), cursor_of(batch[-1], NEWEST)
                 if is_over or not batch:
@@ -244,6 +252,20 @@ class StoreSearch(ABC):
             if not page.cursor:
                 return SearchResults(tuple(hits), "", unreadable, page.unindexed)
             page_query = page_query.continue_after(page.entries[-1])
+
+    async def _named_by_digest(
+        self, terms: Sequence[str], entry_filter: EntryFilter, limit: int
+    ) -> list[ContentHit]:
+        """Return the entries whose SHA-256 a query is, or begins with; none for other words.
+
+        They come before what quotes it, but leave room for that.
+        """
+        word = terms[0]
+        if len(terms) > 1 or len(word) < MIN_PREFIX or not is_digest_prefix(word) or entry_filter.prefix:
+            return []
+        page = await self.page(limit=max(1, limit - 1), prefix=word, entry_filter=entry_filter)
+        nothing = MatchSummary(0, ())
+        return [ContentHit(entry, nothing, cursor_of(entry, NEWEST)) for entry in page.entries]
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
         """Return the newest handovers and checkpoints that hold all words of a query. Raise InvalidInput.

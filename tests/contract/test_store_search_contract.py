@@ -225,6 +225,20 @@ async def test_a_search_continues_after_its_cursor_and_counts_every_hit(store: A
             await store.search("tide", cursor=cursor)
 
 
+async def test_a_digest_or_its_first_digits_find_their_content_first(store: AnyStore) -> None:
+    digest = digest_of(DATAS[7])
+    for query in (digest, digest[:8], digest[:12].upper()):
+        hit, *others = (await store.search(query)).hits
+        assert (hit.entry.digest, hit.matches.lines) == (digest, 0)
+        assert digest not in [other.entry.digest for other in others]
+    quoting = sample_content(f"see {digest[:10]} for it".encode())
+    await store.commit(Commit("s", contents=[quoting]))
+    hits = (await store.search(digest[:10])).hits
+    assert [found.entry.digest for found in hits] == [digest, quoting.digest]
+    assert (await store.search("0" * 64)).hits == ()
+    assert digest not in await search_digests(store, digest[:7], 50), "too few digits are words"
+
+
 async def test_a_search_stops_when_its_callback_says_so(store: AnyStore) -> None:
     sizes: list[int] = []
 
