@@ -62,7 +62,19 @@ def narrow_pipe() -> tuple[int, int]:
 
 async def kill_a_turn(cli: Cli, message: str, rng: random.Random, *words: str) -> CommandResult:
     """Start a turn and kill its process at a random moment after its first output."""
-    turn = ("run", "--workspace", "ws", "--trust", "--message", message, "--yes", "--json", *words)
+    turn = (
+        "run",
+        "--workspace",
+        "ws",
+        "--trust",
+        "--model",
+        "demo/offline",
+        "--message",
+        message,
+        "--yes",
+        "--json",
+        *words,
+    )
     reader, writer = narrow_pipe()
     process = await cli.fork(*turn, stdout=writer)
     os.close(writer)
