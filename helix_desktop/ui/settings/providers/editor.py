@@ -149,8 +149,8 @@ class _Key(Line, frozen=True, kw_only=True):
     def beside(self, form: Form) -> QWidget:
         reveal = IconButton("eye", tr("Show key"), name="show_key")
         reveal.setCheckable(True)
-        # The keyboard stays in the field: what is typed is stored when it is left.
-        reveal.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        # A click leaves the keyboard in the field: what is typed is stored when it is left.
+        reveal.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         remove = IconButton("trash-2", tr("Remove key"), name="remove_key")
 
         def show_key(is_shown: bool) -> None:
