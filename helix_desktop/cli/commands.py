@@ -15,7 +15,7 @@ from helix_desktop.domain.translatable_text import TextContext, join_sentences, 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.prompt_files import HiddenFile, PromptCatalog
-from helix_desktop.words.prompt_files import prompt_warnings
+from helix_desktop.words.prompt_files import cut_description_text, prompt_warnings
 from helix_desktop.words.slash_commands import SLASH_COMMANDS
 from helix_desktop.words.translation import Translator, translate
 
@@ -89,7 +89,11 @@ def _lines(catalog: PromptCatalog) -> Iterator[str]:
         yield f"{form:<{width}}  {words}".rstrip()
     for file in catalog.files.values():
         yield from prompt_warnings(file)
-    yield from map(_hidden_text, catalog.hidden)
+    for skill in catalog.skills.skills.values():
+        if cut := cut_description_text(skill):
+            yield f"{skill.path}: {cut}"
+    for hidden in catalog.hidden:
+        yield _hidden_text(hidden, any(skill.path == hidden.file.path for skill in catalog.skills.listed))
     for unusable in catalog.unusable:
         reason = translate(join_sentences(unusable.why, unusable.fix))
         yield tr("{file} can't be used: {reason}", file=unusable.path, reason=reason)
@@ -97,8 +101,20 @@ def _lines(catalog: PromptCatalog) -> Iterator[str]:
         yield tr("Prompt files and skills of this folder aren't read until you trust it.")
 
 
-def _hidden_text(hidden: HiddenFile) -> str:
+def _hidden_text(hidden: HiddenFile, is_listed: bool) -> str:
+    """Return whose command a file's name is; `is_listed`: the agent is told of it as a skill."""
     command = SLASH + hidden.file.name
+    if is_listed and hidden.by:
+        return tr(
+            "The agent uses {file}; {command} is {other}.",
+            file=hidden.file.path,
+            command=command,
+            other=hidden.by,
+        )
+    if is_listed:
+        return tr(
+            "The agent uses {file}; {command} is a built-in command.", file=hidden.file.path, command=command
+        )
     if hidden.by:
         return tr(
             "{file} isn't used: {command} is {other}.",

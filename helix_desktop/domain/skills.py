@@ -12,6 +12,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.files.mention import format_mention
 from helix_desktop.domain.slash_command import PromptFile, PromptScope, run_by_others, split_front_matter
+from helix_desktop.domain.text_format import ellipsize
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.domain.unicode_safety import first_hidden
 
@@ -35,6 +36,7 @@ class Skill(msgspec.Struct, frozen=True):
     """A skill that can be used: `path` is that of its SKILL.md, as a tool is given it.
 
     `is_manual` says that only the user starts it (`disable-model-invocation`): the agent is not told of it.
+    `description` is cut after MAX_DESCRIPTION characters; `description_chars` counts all of them.
     """
 
     name: str
@@ -45,6 +47,7 @@ class Skill(msgspec.Struct, frozen=True):
     is_manual: bool = False
     argument_hint: str = ""
     command_lines: tuple[int, ...] = ()
+    description_chars: int = 0
 
     @property
     def folder(self) -> str:
@@ -94,23 +97,18 @@ def parse_skill(data: bytes, name: str, path: str, scope: PromptScope) -> Skill:
         )
     _require_name(fields.get("name", ""), name)
     description = " ".join(fields.get("description", "").split())
-    if not 0 < len(description) <= MAX_DESCRIPTION:
-        raise InvalidInput(
-            text(
-                "Its description must have 1 to {limit} characters (got {count}).",
-                limit=MAX_DESCRIPTION,
-                count=len(description),
-            )
-        )
+    if not description:
+        raise InvalidInput(text("It has no description."))
     return Skill(
         name,
-        description,
+        ellipsize(description, MAX_DESCRIPTION),
         path,
         scope,
         digest_of(data),
         fields.get("disable-model-invocation", "").casefold() in _TRUE,
         " ".join(fields.get("argument-hint", "").split()),
         run_by_others(content),
+        len(description),
     )
 
 

@@ -103,9 +103,15 @@ _BATCH = re.compile(r"batch( of)?( size)?[ =:]*$")
 """Words before how many tokens a server reads at a time."""
 _ADDED_OUTPUT = re.compile(r"\+[ `'\"]*max_\w+[`'\"]*")
 """An answer's length as a part of a sum whose limit is the window's."""
-_SIZE_OF_CONTEXT = re.compile(r"context[ _-]?(size|length|window|limit)|n_ctx|kv[ _-]?cache|上下文")
+_SIZE_OF_CONTEXT = re.compile(
+    r"context[ _-]?(size|length|window|limit)|n_ctx|max_(seq|model)_len|kv[ _-]?cache|上下文"
+)
 _RANGE = re.compile(r"\[ ?[01] ?, ?(\d{3,8}) ?\]")
-_SUM = re.compile(r"(\d{3,8})[^\d+]{0,30}\+[^\d]{0,30}(\d{1,8})[^\d]{0,20}?[>≥][^\d]{0,20}(\d{3,8})")
+_SUM = re.compile(
+    r"(\d{3,8})[^\d+]{0,30}\+[^\d]{0,30}(\d{1,8})[^\d]{0,20}?([>≥]|greater than)[^\d]{0,20}(\d{3,8})"
+)
+_PAGES = re.compile(r"requires (\d+) pages \(only \d+ available\).{0,80}?\* (\d+) = (\d+) tokens")
+"""What exllamav3 says: the pages of a request, the tokens of a page, those that its cache has."""
 _MIN_WINDOW, _MAX_WINDOW = 512, 20_000_000
 """Plausible window sizes in tokens: other numbers in an error are something else."""
 
@@ -240,7 +246,7 @@ def _with_header_sizes(overflow: Overflow, headers: Mapping[str, str]) -> Overfl
 
 
 def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
-    if any(phrase in text for phrase in _PHRASES):
+    if any(phrase in text for phrase in _PHRASES) or _PAGES.search(text):
         return True
     if _LONG_STRING.search(text):
         is_text = "content" in text or "input" in text.partition("[")[0]
@@ -287,9 +293,11 @@ def _sizes(text: str, amounts: list[_Amount]) -> tuple[int, int]:
         return 0, 0
     if within := _RANGE.search(text):
         return 0, _plausible(int(within[1]))
+    if pages := _PAGES.search(text):
+        return int(pages[1]) * int(pages[2]), _plausible(int(pages[3]))
     plain = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text)
     if parts := _SUM.search(plain):
-        return int(parts[1]) + int(parts[2]), _plausible(int(parts[3]))
+        return int(parts[1]) + int(parts[2]), _plausible(int(parts[4]))
     counted = [amount for amount in amounts if amount.label != "output"]
     numbers = sorted({amount.tokens for amount in counted})
     labels = {number: {amount.label for amount in counted if amount.tokens == number} for number in numbers}

@@ -27,6 +27,8 @@ HEADER_ADVICE = _text("Set the environment variable that holds its value.")
 
 ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
 
+_AZURE = "azure.com"
+_AZURE_KEY_HEADER = "api-key"  # a bearer token is something else there
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
 
@@ -34,10 +36,10 @@ _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
 class Endpoint:
     """One provider's server with one dialect. `send` raises HttpError.
 
-    `base_url` is for display: without the name and password that an address may contain. `key_advice` says
-    where to enter the right key. `headers` go along with every request, and so do `secret_headers`, whose
-    values no text contains; one without a value is missing, and `header_advice` says of a name where to enter
-    it.
+    `base_url` is for display: without the name, password and query that an address may contain. The query
+    is sent with every request. `key_advice` says where to enter the right key. `headers` go along with every
+    request, and so do `secret_headers`, whose values no text contains; one without a value is missing, and
+    `header_advice` says of a name where to enter it.
     """
 
     def __init__(
@@ -54,7 +56,8 @@ class Endpoint:
     ) -> None:
         self.provider, self.key_advice = provider, key_advice
         self.dialect: DialectName = dialect
-        self._url_prefix = _normalize_url(base_url, dialect)
+        address, _, self._query = base_url.strip().partition("?")
+        self._url_prefix = _normalize_url(address, dialect)
         host = self._url_prefix.partition("://")[2].partition("/")[0]
         self._login, at, _ = host.rpartition("@")
         self.base_url = self._url_prefix.replace(self._login + at, "", 1) if at else self._url_prefix
@@ -89,7 +92,14 @@ class Endpoint:
             self._require_header(name, value)
         secrets = {name.lower(): value for name, value in self._secret_headers.items()}
         headers = self._own_headers() | self._headers | secrets | self._credentials()
-        return self._http.send(method, self._url_prefix + path, headers, body, on_sent)
+        return self._http.send(method, self._url_prefix + self._with_query(path), headers, body, on_sent)
+
+    def _with_query(self, path: str) -> str:
+        """Return a path with the query of the base URL, as `?api-version=…` of Azure, beside its own."""
+        if not self._query:
+            return path
+        separator = "&" if "?" in path else "?"
+        return f"{path}{separator}{self._query}"
 
     def _own_headers(self) -> dict[str, str]:
         return {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
@@ -118,6 +128,8 @@ class Endpoint:
         """Return the headers with the key, and the version of the dialect if it has one."""
         bearer = {"authorization": f"Bearer {self._key}"} if self._key else {}
         traits = DIALECTS[self.dialect]
+        if self._key and not traits.key_header and _is_host(self._url_prefix, _AZURE):
+            return {**traits.headers, _AZURE_KEY_HEADER: self._key}
         if not (self._key and traits.key_header):
             return {**traits.headers, **bearer}
         is_maker = _is_host(self._url_prefix, traits.host)  # which accepts only one header with a key
@@ -135,9 +147,9 @@ class Endpoint:
         return text if redacted == text else verbatim(redacted)
 
 
-def _normalize_url(base_url: str, dialect: DialectName) -> str:
-    """Normalize a base URL: users paste complete paths, or omit the version."""
-    target = base_url.strip().rstrip("/")
+def _normalize_url(address: str, dialect: DialectName) -> str:
+    """Normalize a base URL without its query: users paste complete paths, or omit the version."""
+    target = address.rstrip("/")
     for path in _PATHS:
         target = target.removesuffix(path)
     version = DIALECTS[dialect].version

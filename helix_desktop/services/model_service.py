@@ -364,7 +364,7 @@ def _split_label(label: str) -> tuple[str, str]:
 
 def _server_root(base_url: str) -> str:
     """Return an OpenAI-like base URL without its /v1: the root of a local server's own API."""
-    return base_url.strip().rstrip("/").removesuffix("/v1")
+    return base_url.partition("?")[0].strip().rstrip("/").removesuffix("/v1")
 
 
 def _is_http_url(text: str) -> bool:

@@ -1,9 +1,10 @@
-"""What is said of prompt files, in the window and on the command line."""
+"""What is said of prompt files and skills, in the window and on the command line."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from helix_desktop.domain.skills import MAX_DESCRIPTION, Skill
 from helix_desktop.domain.slash_command import PromptFile
 from helix_desktop.words.translation import Translator
 
@@ -22,3 +23,14 @@ def prompt_warnings(file: PromptFile) -> Iterator[str]:
         )
     if file.has_hidden:
         yield tr("{file} contains characters that can't be seen.", file=file.path)
+
+
+def cut_description_text(skill: Skill) -> str:
+    """Return that the agent reads a part of a skill's description; empty for one that is whole."""
+    if skill.description_chars <= MAX_DESCRIPTION:
+        return ""
+    return tr(
+        "Its description has {count} characters; the first {limit} are sent",
+        count=skill.description_chars,
+        limit=MAX_DESCRIPTION,
+    )

@@ -12,6 +12,9 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.files.content import (
+    PDF,
+    PdfFailure,
+    PdfRefused,
     declared_encoding,
     kind_by_signature,
     text_encoding,
@@ -30,6 +33,7 @@ from helix_desktop.domain.tools import (
 )
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import escape_hidden_name, escape_undecodable
+from helix_desktop.tools.files.attach import pdf_text
 from helix_desktop.tools.files.file_versions import version_of
 from helix_desktop.tools.files.find import same_name_hint
 from helix_desktop.tools.files.jail import LEFT_OUT, Jail, OpenFile, near_name_hint
@@ -41,6 +45,13 @@ _text = TextContext("Tools")
 _WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
 _RANGE_CAP = 4 * _WHOLE_CAP
 _SNIFF = 8192  # bytes
+_PDF_CAP = 32 * 1024 * 1024  # as of an attached one
+_NO_TEXT: dict[PdfFailure, str] = {
+    "password": "it is protected by a password",
+    "pictures": "its pages hold pictures, without text",
+    "slow": "reading its text takes too long",
+    "damaged": "it can't be read as a PDF",
+}
 
 
 class ReadFileArguments(Arguments, frozen=True):
@@ -99,6 +110,8 @@ class ReadFile(Tool[ReadFileArguments]):
 def _read(open_file: OpenFile, args: ReadFileArguments) -> ToolResult:
     start = open_file.file.read(_SNIFF)
     open_file.file.seek(0)
+    if kind_by_signature(start) == PDF and (result := _read_pdf(open_file, start, args)):
+        return result
     if b"\0" in start:
         if encoding := utf16_encoding(start):
             return _read_decoded(open_file, encoding, args)
@@ -127,11 +140,28 @@ def _as_image(open_file: OpenFile) -> ToolResult | None:
     )
 
 
-def _describe_binary(open_file: OpenFile, start: bytes) -> ToolResult:
+def _read_pdf(open_file: OpenFile, start: bytes, args: ReadFileArguments) -> ToolResult | None:
+    """Return the text of a PDF, as an attached one has it; None for what is too large, or only text."""
+    if open_file.stamp.size > _PDF_CAP:
+        return None
+    data = open_file.file.read(_PDF_CAP)
+    open_file.file.seek(0)
+    try:
+        pdf = pdf_text(data)
+    except PdfRefused as error:
+        if error.reason == "damaged" and b"\0" not in start:
+            return None
+        return _describe_binary(open_file, start, _NO_TEXT[error.reason])
+    pages = pluralize(pdf.pages, "page", "pages")
+    head = f"{open_file.path} is a PDF; the text of {pages}:"
+    return _read_converted(open_file, pdf.text.encode(), head, args)
+
+
+def _describe_binary(open_file: OpenFile, start: bytes, reason: str = "it is not plain text") -> ToolResult:
     kind = kind_by_signature(start) or "binary data"
     digest = hashlib.file_digest(open_file.file, "sha256").hexdigest()
     text = (
-        f"{open_file.path} is not plain text, so its content is not shown.\n"
+        f"The content of {open_file.path} is not shown: {reason}.\n"
         f"Kind: {kind}. Size: {open_file.stamp.size:,} bytes. SHA-256: {digest}.\n"
     )
     return ToolResult(text.encode(), target=open_file.path)
@@ -153,11 +183,16 @@ def _read_all(open_file: OpenFile) -> ToolResult:
 def _read_decoded(open_file: OpenFile, encoding: str, args: ReadFileArguments) -> ToolResult:
     data = _read_all(open_file).content
     text = data.decode(encoding, "replace").removeprefix("\ufeff").encode()
+    name = encoding.removesuffix("-le").removesuffix("-be").upper()
+    head = f"{open_file.path} is in {name} ({len(data):,} bytes); as UTF-8:"
+    return _read_converted(open_file, text, head, args)
+
+
+def _read_converted(open_file: OpenFile, text: bytes, head: str, args: ReadFileArguments) -> ToolResult:
+    """Return lines of what a file's bytes mean, or all of it below a line that says how it was made."""
     if args.start_line is not None or args.end_line is not None:
         return _read_range(open_file, text.splitlines(keepends=True), args.start_line or 1, args.end_line)
-    name = encoding.removesuffix("-le").removesuffix("-be").upper()
-    head = f"{open_file.path} is in {name} ({len(data):,} bytes); as UTF-8:\n".encode()
-    return ToolResult(head + text, target=open_file.path)
+    return ToolResult(f"{head}\n".encode() + text, target=open_file.path)
 
 
 def _read_range(

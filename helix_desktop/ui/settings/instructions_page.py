@@ -17,6 +17,7 @@ from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import card, clear_layout, column, pane, row
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import open_text_file, scrolling_page
+from helix_desktop.words.prompt_files import cut_description_text
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Instructions")
@@ -108,12 +109,15 @@ def _used_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
         command, name, by_user = catalog.find(skill.name), SLASH + skill.name, ""
         if skill.is_manual:
             by_user = tr("Only you start it, with {command}", command=name)
-        if command is None:
-            by_user = tr("{command} is a built-in command", command=name)
+        if command is None and skill.is_manual:
+            by_user = tr("Not used: only you start it, and {command} is a built-in command", command=name)
+        elif command is None:
+            by_user = tr("The agent uses it; {command} is a built-in command", command=name)
         elif command.path != skill.path:
             by_user = tr("{command} is the prompt file {file}", command=name, file=command.path)
         description = ellipsize(skill.description, _DESCRIPTION_CHARS)
-        details = " · ".join(filter(None, (description, by_user, skill.path)))
+        cut = cut_description_text(skill)
+        details = " · ".join(filter(None, (description, cut, by_user, skill.path)))
         yield "book-open", "muted", skill.name, details
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 import pytest
@@ -28,6 +29,7 @@ from helix_desktop.providers.anthropic import MessagesDialect
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.model_list import list_models
 from tests.support.image_bytes import png
 from tests.support.model_contract import final_response
 from tests.support.model_servers.chat_server import (
@@ -261,6 +263,20 @@ async def test_it_is_what_is_sent(dialect: DialectCase, http: HttpClient) -> Non
     assert sent.headers["x-trace"] == "it's on"
     assert sent.headers["x-team"] == TEAM
     assert KEY in "".join(sent.headers.values())
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda dialect: dialect.name)
+async def test_a_query_of_the_address_goes_along(dialect: DialectCase, http: HttpClient) -> None:
+    """As Azure wants it, with each request and for the list of models, behind the path."""
+    async with ChatServer(lambda _: text_reply("Done."), wire_format=dialect.wire_format) as server:
+        at = endpoint(dialect.name, f"{server.base_url}?api-version=2024-10-21&x=1", http)
+        await final_response(create_model(at, PICTURES_INFO), REQUEST)
+        assert list(await list_models(at))
+        asked, listed = (urlsplit(request.path) for request in server.requests)
+    assert asked.path == f"/v1{dialect.wire_format.path}"
+    assert parse_qs(asked.query) == {"api-version": ["2024-10-21"], "x": ["1"]}
+    assert listed.path == "/v1/models"
+    assert parse_qs(asked.query).items() <= parse_qs(listed.query).items()
 
 
 CHAT, RESPONSES, ANTHROPIC = DIALECTS

@@ -20,6 +20,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.pdf_bytes import pdf, protected_pdf
 from tests.support.tool_rig import text_of
 
 posix_names = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -52,6 +53,20 @@ async def test_a_declared_encoding_stays_through_every_edit(
     note = await text_of(tmp_path, "write_file", path="f.txt", content=f"{head}{word}\n")
     assert file.read_bytes() == f"{head}{word}\n".encode(codec)
     assert "kept" in note
+
+
+async def test_a_pdf_is_read_as_its_text(tmp_path: Path) -> None:
+    """Whole or by lines; without text it says why, and what only begins like a PDF is text."""
+    (tmp_path / "plan.pdf").write_bytes(pdf("Hello\nworld", "", "The end"))
+    text = await text_of(tmp_path, "read_file", path="plan.pdf")
+    assert text == ("plan.pdf is a PDF; the text of 3 pages:\n[Page 1]\nHello\nworld\n\n[Page 3]\nThe end\n")
+    lines = await text_of(tmp_path, "read_file", path="plan.pdf", start_line=3, end_line=6)
+    assert lines == "Lines 3-6 of 6 of plan.pdf:\n3:world\n4:\n5:[Page 3]\n6:The end\n"
+    (tmp_path / "shut.pdf").write_bytes(protected_pdf("xyzzy"))
+    shut = await text_of(tmp_path, "read_file", path="shut.pdf")
+    assert shut.startswith("The content of shut.pdf is not shown: it is protected by a password.\nKind: PDF")
+    (tmp_path / "note.txt").write_text("%PDF is how they begin\n")
+    assert await text_of(tmp_path, "read_file", path="note.txt") == "%PDF is how they begin\n"
 
 
 async def test_a_character_that_the_encoding_lacks_is_refused(tmp_path: Path) -> None:

@@ -277,5 +277,11 @@ async def test_run_uses_skills_as_the_window_does(tmp_path: Path, home: Path) ->
         assert sent.startswith("Use the skill mine: follow @~/.agents/skills/mine/SKILL.md.\n\nin short")
         assert "[Attached file ~/.agents/skills/mine/SKILL.md, whole: 5 lines]\n---\nname: mine" in sent
         assert "not found" not in result.err
+        _add_skill(home, name="search", content="---\nname: search\ndescription: Searches\n---\nText")
+        manual = "name: undo\ndescription: Undoes\ndisable-model-invocation: true"
+        _add_skill(home, name="undo", content=f"---\n{manual}\n---\nText")
         listed = (await cli("commands", "--workspace", "ws")).out.decode()
         assert "My own · ~/.agents/skills/mine/SKILL.md" in listed
+        own = "~/.agents/skills"
+        assert f"The agent uses {own}/search/SKILL.md; /search is a built-in command." in listed
+        assert f"{own}/undo/SKILL.md isn't used: /undo is a built-in command." in listed

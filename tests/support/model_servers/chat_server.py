@@ -168,10 +168,11 @@ class ChatServer:
         self, request: ReceivedRequest, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> bool:
         """Answer one request; False when the connection is over."""
-        if request.method == "GET" and request.path.partition("?")[0] == "/v1/models":
+        path = request.path.partition("?")[0]
+        if request.method == "GET" and path == "/v1/models":
             await _send_response(writer, PlainReply(200, self._wire_format.model_list(self._models)))
             return True
-        if request.method != "POST" or request.path != f"/v1{self._wire_format.path}":
+        if request.method != "POST" or path != f"/v1{self._wire_format.path}":
             await _send_response(writer, api_error(404, f"no such path: {request.path}"))
             return True
         answer = self._script(request.json)

@@ -711,7 +711,7 @@ async def test_instructions_and_skills_are_sent_and_listed(
     monkeypatch.setenv("USERPROFILE" if os.name == "nt" else "HOME", str(tmp_path / "home"))
     skills = {
         ".agents/skills/pdf/SKILL.md": _skill("pdf", "Reads PDFs"),
-        ".agents/skills/undo/SKILL.md": _skill("undo", "Undoes it"),
+        ".agents/skills/undo/SKILL.md": _skill("undo", "Undoes it" + " all" * 300),
         ".claude/skills/pdf/SKILL.md": _skill("pdf", "Reads other PDFs"),
         ".claude/skills/wrong/SKILL.md": _skill("right", "Has another name"),
     }
@@ -736,7 +736,13 @@ async def test_instructions_and_skills_are_sent_and_listed(
         assert why.startswith("Its name is right, that of its folder wrong.")
         assert not_used == "Not used: .agents/skills/pdf/SKILL.md comes first"
         assert reads == "Reads PDFs · .agents/skills/pdf/SKILL.md"
-        assert undoes == "Undoes it · /undo is a built-in command · .agents/skills/undo/SKILL.md"
+        start, *rest = undoes.split(" · ")
+        assert start.startswith("Undoes it all")
+        assert rest == [
+            "Its description has 1,209 characters; the first 1,024 are sent",
+            "The agent uses it; /undo is a built-in command",
+            ".agents/skills/undo/SKILL.md",
+        ]
         own = rig.wiring.services.user_instructions
         own.path().write_text("Be brief.", encoding="utf-8")
         own.path(rig.workspace.id).write_text("Test with make.", encoding="utf-8")

@@ -98,9 +98,8 @@ def test_no_line_of_the_text_is_lost_to_the_fields(content: str) -> None:
         ("Read the file.", "two lines of ---"),
         ("---\nname: pdf\ndescription: x\n", "two lines of ---"),
         (_file("description: x"), "has no name"),
-        (_file("name: pdf"), "1 to 1,024 characters"),
-        (_file("name: pdf\ndescription: ''"), "1 to 1,024 characters"),
-        (_file(f"name: pdf\ndescription: {'x' * 1025}"), "got 1,025"),
+        (_file("name: pdf"), "has no description"),
+        (_file("name: pdf\ndescription: ''"), "has no description"),
         (_file("name: PDF\ndescription: x"), "lowercase"),
         (_file("name: -pdf\ndescription: x"), "lowercase"),
         (_file("name: p--df\ndescription: x"), "lowercase"),
@@ -121,6 +120,12 @@ def test_no_line_of_the_text_is_lost_to_the_fields(content: str) -> None:
 def test_a_broken_skill_is_refused_with_the_reason(content: str | bytes, reason: str) -> None:
     with pytest.raises(InvalidInput, match=reason):
         _parse_skill(content)
+
+
+@pytest.mark.parametrize(("count", "told"), [(1024, "x" * 1024), (1025, "x" * 1023 + "…")])
+def test_a_long_description_is_cut_and_its_length_kept(count: int, told: str) -> None:
+    skill = _parse_skill(_file(f"name: pdf\ndescription: {'x' * count}"))
+    assert (skill.description, skill.description_chars) == (told, count)
 
 
 def test_what_other_agents_say_beside_is_kept_where_it_counts() -> None:

@@ -196,6 +196,13 @@ def test_a_pasted_url_is_normalized(url: str) -> None:
     assert Endpoint("x", url, "", HttpClient()).base_url == "https://x/v1"
 
 
+@pytest.mark.parametrize("end", ["", "/", "/chat/completions"])
+def test_the_query_of_a_pasted_url_is_not_shown(end: str) -> None:
+    """It may have a key."""
+    url = f"https://x/openai/deployments/m{end}?api-version=2024-10-21&key=s3cret"
+    assert Endpoint("x", url, "", HttpClient()).base_url == "https://x/openai/deployments/m"
+
+
 @pytest.mark.parametrize(
     ("url", "base"),
     [
@@ -281,6 +288,8 @@ class _RecordingTransport(HttpClient):
         ("http://127.0.0.1:8000", "anthropic", {"x-api-key", "authorization"}),
         ("https://api.openai.com/v1", "openai-chat", {"authorization"}),
         ("https://api.openai.com/v1", "openai-responses", {"authorization"}),
+        ("https://n.openai.azure.com/openai/deployments/m?api-version=1", "openai-chat", {"api-key"}),
+        ("https://azure.com.evil.test/v1", "openai-chat", {"authorization"}),
     ],
 )
 async def test_the_key_is_in_the_dialect_s_header(url: str, dialect: DialectName, names: set[str]) -> None:
@@ -406,6 +415,17 @@ WINDOWS = [
     (400, "コンテキストの上限は8192トークンですが、45000トークンが送信されました", 45000, 8192),
     (400, "Zapytanie ma 45000 tokenów, model przyjmuje 32000.", 45000, 32000),
     (400, "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000", 211333, 200000),
+    # exllamav3, and servers on it.
+    (
+        500,
+        "Job requires 141 pages (only 128 available) and cannot be enqueued. "
+        "Total cache allocated is 128 * 256 = 32768 tokens",
+        141 * 256,
+        32768,
+    ),
+    (503, "ValueError: Prompt length 40211 is greater than max_seq_len 32768", 40211, 32768),
+    (0, "Request length 71599 + 2048 is greater than max_seq_len 65536", 73647, 65536),
+    (400, "Prompt length 40211 exceeds the available context size of 32768 tokens", 40211, 32768),
     (400, "Konteksti ylittyi: malli hyväksyy enintään 8192 tokenia, pyynnössä oli 9500.", 9500, 8192),
     (400, "अनुरोध बहुत लंबा है: अधिकतम 8192 टोकन, आपने 9500 भेजे", 9500, 8192),
     (400, "الطلب طويل جدا: 9500 رمزًا، الحد الأقصى 8192", 9500, 8192),
@@ -498,6 +518,7 @@ USED_UP_BY_OTHERS = (
         (429, "You have used 100000 of 100000 tokens per day"),
         (504, "context deadline exceeded"),
         (503, "the model's context pool exceeded its queue"),
+        (500, "Job requires a minimum batch size of 2048. Max supported batch size is 1024."),
         (400, "Invalid 'messages[5].tool_calls[0].id': string too long. Expected at most 40, got 50."),
         (400, "Invalid 'tools': array too long. Expected an array with maximum length 128, got 130."),
         (400, "Unexpected token } in JSON at position 1532"),
