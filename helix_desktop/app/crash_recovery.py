@@ -16,8 +16,6 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.config.paths import LOG_FILE, STACKS_FILE
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.conversation import TurnEnded
-from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.private_details import PrivateDetails
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.text_format import ellipsize_title
@@ -127,8 +125,8 @@ def _first_line_since(at_ms: int, lines: list[str]) -> int:
 _MAX_SESSIONS = 200  # of a workspace, the newest ones
 
 
-async def find_unfinished(services: AppServices, last_run: LastRun, started_at_ms: int) -> RecoverySummary:
-    """Return what a crashed run left; `started_at_ms` is the start of this run, in ms since 1970."""
+async def find_unfinished(services: AppServices, last_run: LastRun) -> RecoverySummary:
+    """Return what a crashed run left."""
     summary = RecoverySummary()
     names = {record.id: record.name for record in services.registry.list_workspaces()}
     for workspace_id in last_run.workspaces:
@@ -138,21 +136,19 @@ async def find_unfinished(services: AppServices, last_run: LastRun, started_at_m
             async with services.borrow_store(workspace_id) as store:
                 name = names[workspace_id]
                 repaired = (name,) if store.health.report is not None else ()
-                summary = summary.plus(await _workspace_recovery(store, name, last_run, started_at_ms))
+                summary = summary.plus(await _workspace_recovery(store, name, last_run))
                 summary = summary.plus(RecoverySummary(repaired=repaired))
         except HelixError as error:  # opening it says so, with what can be done
             log.warning("what a crashed run left in a workspace is not known: %s", error)
     return summary
 
 
-async def _workspace_recovery(
-    store: Store, workspace_name: str, last_run: LastRun, started_at_ms: int
-) -> RecoverySummary:
+async def _workspace_recovery(store: Store, workspace_name: str, last_run: LastRun) -> RecoverySummary:
     summary = RecoverySummary()
     for session in (await store.sessions())[:_MAX_SESSIONS]:
         found = RecoverySummary(drafts=1 if await store.draft(session.id) else 0)
         if session.updated >= last_run.started and not session.parent:
-            found = found.plus(await _session_recovery(store, session, started_at_ms))
+            found = found.plus(await _session_recovery(store, session))
         if found != RecoverySummary():
             title = ellipsize_title(session_title(session.title))
             name = tr("“{title}” in {workspace}", title=title, workspace=workspace_name)
@@ -160,14 +156,7 @@ async def _workspace_recovery(
     return summary
 
 
-async def _session_recovery(store: Store, session: SessionSummary, started_at_ms: int) -> RecoverySummary:
+async def _session_recovery(store: Store, session: SessionSummary) -> RecoverySummary:
     events = await store.events(session.id)
     transcript = await asyncio.to_thread(Transcript, events)
-    broken = transcript.turn_open or _closed_since(events, started_at_ms)
-    return RecoverySummary(turns=1 if broken else 0, queued=len(transcript.queued_messages))
-
-
-def _closed_since(events: list[RecordedEvent], started_at_ms: int) -> bool:
-    """Return True if opening the session in this run marked its turn as interrupted."""
-    ends = [(recorded.at, recorded.event) for recorded in events if isinstance(recorded.event, TurnEnded)]
-    return bool(ends) and ends[-1][0] >= started_at_ms and ends[-1][1].interruption == "crash"
+    return RecoverySummary(turns=1 if transcript.turn_open else 0, queued=len(transcript.queued_messages))

@@ -330,7 +330,7 @@ async def _report_crash(
 ) -> None:
     """Show that the last run crashed and what was recovered, once the first target is on screen."""
     await asyncio.wait({first_task})
-    recovery = await find_unfinished(services, crashed_run, started_at_ms)
+    recovery = await find_unfinished(services, crashed_run)
 
     def read_log() -> str:
         return crash_report(logs_dir, crashed_run, started_at_ms, find_home())

@@ -47,7 +47,7 @@ from tests.support.model_servers.chat_server import (
 )
 from tests.support.store.damage import compact_tables, flip_bit_near
 
-PARTS = 21  # of the self-check
+PARTS = 22  # of the self-check
 BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes are in the store's files unchanged
 
 
@@ -219,7 +219,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
 
     matches = await cli("cache", "search", "tide IS", *at)
     assert b"The Tide is high\n" in matches.out
-    assert "1 entry · 0 summaries · tokens by Helix's count" in matches.err
+    assert "1 entry · 0 handover summaries · tokens by Helix's count" in matches.err
     document = (await cli("cache", "search", '"tide is"', *at, "--json")).json
     assert [(entry["tool"], entry["lines"]) for entry in document["entries"]] == [("run_command", 1)]
     assert document["more"] is False

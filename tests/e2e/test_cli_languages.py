@@ -31,7 +31,7 @@ from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make
 from tests.support.store.golden import STORE
 
 LITTER = b"litter"
-SELF_CHECK_PARTS = 21
+SELF_CHECK_PARTS = 22
 RECORDING = (
     {"role": "user", "content": "hello"},
     {"role": "assistant", "content": "", "tool_calls": [{"id": "1", "name": "t", "arguments": "{}"}]},

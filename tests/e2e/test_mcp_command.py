@@ -151,7 +151,7 @@ async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:
     process = await cli.fork("mcp", "--workspace", "ws", "--http", stdout=writer)
     os.close(writer)
     ran = await wait_for_exit(process)
-    assert ran.code == 1
+    assert ran.code == 141
     assert ran.err == "helix-desktop: The server's address can't be printed: standard output is closed.\n"
     logs = [file.read_text(encoding="utf-8") for file in (cli.data / "logs").glob("*.log")]
     assert not any("Traceback" in log for log in logs)

@@ -362,7 +362,8 @@ class TestFormsOfChat:
         call = ToolCall(call_id, "read_file", "{}")
         original = {
             "dialect": "openai-chat",
-            "provider": "local",
+            "provider": LOCAL.provider,
+            "model": LOCAL.name,
             "message": {"role": "assistant", **(fields or {})},
         }
         reply = Message("assistant", "", (call,), verbatim=original if fields else None)

@@ -278,7 +278,7 @@ async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> No
         ran = await wait_for_exit(process)
     assert ran.code == 0, ran
     assert WAITING not in printed
-    assert "[Compacted " in ran.err
+    assert "[Handover summary of " in ran.err
 
 
 MESSAGE = (

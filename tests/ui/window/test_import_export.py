@@ -266,10 +266,10 @@ MORE = [
 ]
 
 PI_TALK: list[dict[str, Any]] = [
-    {"type": "session", "version": 3, "id": PI, "timestamp": "2026-03-01T09:00:00Z", "cwd": "/home/ann/api"},
-    {"type": "message", "id": "a1", "parentId": None, "timestamp": "2026-03-01T09:00:01Z",
+    {"type": "session", "version": 3, "id": PI, "timestamp": "2026-01-01T09:00:00Z", "cwd": "/home/ann/api"},
+    {"type": "message", "id": "a1", "parentId": None, "timestamp": "2026-01-01T09:00:01Z",
      "message": {"role": "user", "content": [{"type": "text", "text": "Rename the table"}]}},
-    {"type": "message", "id": "a2", "parentId": "a1", "timestamp": "2026-03-01T09:00:02Z",
+    {"type": "message", "id": "a2", "parentId": "a1", "timestamp": "2026-01-01T09:00:02Z",
      "message": {"role": "assistant", "content": [{"type": "text", "text": "Done."}], "model": "m"}},
 ]  # fmt: skip
 

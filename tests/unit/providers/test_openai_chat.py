@@ -30,6 +30,7 @@ from tests.support.image_bytes import image_and_bytes
 from tests.support.tables import for_each
 
 INFO = ModelInfo("here", "m")
+EXTRA = {"role": "assistant", "content": "x", "extra": "y"}
 
 
 def test_images_are_where_the_dialect_accepts_them() -> None:
@@ -73,7 +74,7 @@ def messages_of(*messages: Message) -> list[dict[str, Any]]:
 
 
 def test_an_unchanged_assistant_message_is_sent_back_verbatim() -> None:
-    assembly = ChatAssembler("here", lambda: "new")
+    assembly = ChatAssembler("here", lambda: "new", INFO.name)
     deltas: list[dict[str, Any]] = [
         {"role": "assistant", "reasoning_content": ""},
         {"content": "Look", "reasoning_details": [{"type": "t", "index": 0, "text": "a"}]},
@@ -111,7 +112,7 @@ def test_rewritten_parts_are_changed_and_the_rest_stays() -> None:
         "function": {"name": "f", "arguments": '{"a":"long"}'},
     }
     stored_message = {"role": "assistant", "content": "text", "reasoning": "hm", "tool_calls": [call]}
-    verbatim = {"dialect": DIALECT, "provider": "here", "message": stored_message}
+    verbatim = {"dialect": DIALECT, "provider": "here", "model": INFO.name, "message": stored_message}
     swept = Message("assistant", "text", (ToolCall("c", "f", '{"a":"[CACHED]"}'),), verbatim=verbatim)
     [sent] = messages_of(swept)
     assert sent["reasoning"] == "hm"
@@ -125,10 +126,11 @@ def test_rewritten_parts_are_changed_and_the_rest_stays() -> None:
     [
         None,
         {"unknown": True},
-        {"dialect": DIALECT, "provider": "elsewhere", "message": {"role": "assistant", "content": "x"}},
+        {"dialect": DIALECT, "provider": "elsewhere", "model": INFO.name, "message": EXTRA},
+        {"dialect": DIALECT, "provider": "here", "model": "other", "message": EXTRA},
     ],
 )
-def test_another_provider_s_message_is_sent_in_plain_form(verbatim: dict[str, Any] | None) -> None:
+def test_an_assistant_message_from_elsewhere_is_sent_in_plain_form(verbatim: dict[str, Any] | None) -> None:
     [sent] = messages_of(Message("assistant", "hi", verbatim=verbatim))
     assert sent == {"role": "assistant", "content": "hi"}
 
