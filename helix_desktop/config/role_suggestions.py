@@ -16,21 +16,11 @@ FilledRole = Literal["fast", "long"]
 FILLED_ROLES: tuple[FilledRole, ...] = ("fast", "long")
 _MIN_WINDOW = 32_000  # tokens of a model that reads large outputs
 _SMALL = re.compile(r"(?:^|[-_.])(?:flash|mini|lite|small|nano|instant)(?:[-_.]|$)")
-_SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)b(?![a-z])", re.IGNORECASE)  # billions of weights, in a name
 _LARGER = 1.25  # a long window is worth a role of its own from so many times the main model's on
 
 
-class RoleSuggestion(msgspec.Struct, frozen=True):
-    """A model for a role, and the main model that it is cheaper or larger than."""
-
-    model: ModelInfo
-    main: ModelInfo
-
-
-def _suggest_roles(
-    settings: Settings, provider: Provider, catalog: ModelCatalog
-) -> dict[FilledRole, RoleSuggestion]:
-    """Return models of this provider for the roles that nobody has set yet; none without known figures.
+def _suggest_roles(settings: Settings, provider: Provider, catalog: ModelCatalog) -> dict[FilledRole, str]:
+    """Return labels of this provider's models for the roles that nobody has set; none without known figures.
 
     Only where its models answer already, or no model is chosen: what the agent reads goes to no other server
     than the user chose.
@@ -48,7 +38,7 @@ def _suggest_roles(
     fast = _fast(main, sized) or (_small_variant(main, sized) if vendor is not None and vendor.key else None)
     fitting = {"fast": fast, "long": _long(main, sized) if is_main_sized else None}
     return {
-        role: RoleSuggestion(model, main)
+        role: model.label
         for role in FILLED_ROLES
         if (model := fitting[role]) is not None and is_open(settings, role)
     }
@@ -61,11 +51,7 @@ def is_open(settings: Settings, role: FilledRole) -> bool:
 
 def with_filled_roles(settings: Settings, provider: Provider, catalog: ModelCatalog) -> Settings:
     """Return the settings with the open roles filled from the catalog; what is set already stays."""
-    labels = {
-        role: filled.model.label for role, filled in _suggest_roles(settings, provider, catalog).items()
-    }
-    filled_roles = tuple(dict.fromkeys((*settings.catalog_roles, *labels)))
-    return msgspec.structs.replace(settings, **labels, catalog_roles=filled_roles) if labels else settings
+    return msgspec.structs.replace(settings, **_suggest_roles(settings, provider, catalog))
 
 
 def with_loaded_fast_model(settings: Settings, provider: Provider, loaded: Sequence[str]) -> Settings:
@@ -81,35 +67,13 @@ def with_loaded_fast_model(settings: Settings, provider: Provider, loaded: Seque
         return settings
     if not is_open(settings, "fast"):
         return settings
-    roles = tuple(dict.fromkeys((*settings.catalog_roles, "fast")))
-    return msgspec.structs.replace(settings, fast=f"{provider.name}/{others[0]}", catalog_roles=roles)
-
-
-def unloaded_fast_model(settings: Settings, catalog: ModelCatalog) -> tuple[str, str] | None:
-    """Return the main model of a server on this computer, and the label of one to load beside it as fast one.
-
-    The label is the smallest by its name, empty if no other model is named by its size. None where the fast
-    role is not open, or the server is none of this computer or has no other model.
-    """
-    if not settings.model or not is_open(settings, "fast"):
-        return None
-    provider, main = settings.find_model(settings.model, catalog)
-    if not catalog.is_on_this_computer(provider.base_url) or len(provider.models) <= 1:
-        return None
-    sizes = {entry.name: float(found[1]) for entry in provider.models if (found := _SIZE.search(entry.name))}
-    own_size = sizes.pop(main.name, None)
-    smaller = [name for name, size in sizes.items() if own_size is None or size < own_size]
-    best = min(smaller, key=lambda name: sizes[name], default="")
-    return main.name, f"{provider.name}/{best}" if best else ""
+    return msgspec.structs.replace(settings, fast=f"{provider.name}/{others[0]}")
 
 
 def with_user_role(settings: Settings, role: str, label: str) -> Settings:
     """Return the settings with a role's model as the user chose it; empty: the main model."""
-    catalog_roles = tuple(other for other in settings.catalog_roles if other != role)
     user_roles = tuple(dict.fromkeys((*settings.user_roles, role)))
-    return msgspec.structs.replace(
-        settings, **{role: label}, catalog_roles=catalog_roles, user_roles=user_roles
-    )
+    return msgspec.structs.replace(settings, **{role: label}, user_roles=user_roles)
 
 
 def _fast(main: ModelInfo, others: list[ModelInfo]) -> ModelInfo | None:

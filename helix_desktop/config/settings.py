@@ -183,8 +183,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     knows it of the system, or yes or no.
     `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the
     models of roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the
-    providers whose key was entered for one run only, because no keychain took it. `catalog_roles` were filled
-    from the catalog, `user_roles` were set by the user, who may have left them to the main model.
+    providers whose key was entered for one run only, because no keychain took it. `user_roles` were set by
+    the user, who may have left them to the main model: no catalog fills them.
     `background_effort` is how much models think for summaries and extracts; empty: as is set for the model of
     the role, while the main model gets the provider's default. `shortcuts` are the keys of commands that
     differ from the defaults: command → portable texts of keys. Invalid entries are preserved: see
@@ -208,7 +208,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     summary: str = ""
     long: str = ""
     run_keys: tuple[str, ...] = ()
-    catalog_roles: tuple[str, ...] = ()
     user_roles: tuple[str, ...] = ()
     background_effort: Effort = ""
     shortcuts: dict[str, Any] = msgspec.field(default_factory=dict)

@@ -46,7 +46,6 @@ def default_settings(**changes: Any) -> Draft:
             "demo_calls": "",
             "runs_demo_calls": False,
             "slow_models": (),
-            "role_reasons": {},
             **app,
             **changes,
         }

@@ -1,28 +1,20 @@
-"""The user's settings as values of forms, and the page of roles, whose reasons are such values too."""
+"""The user's settings as values of forms, and the page of the models that do each kind of work."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any, Literal
 
 import msgspec
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from helix_desktop.config.model_catalog import ModelCatalog
-from helix_desktop.config.role_suggestions import (
-    FILLED_ROLES,
-    FilledRole,
-    unloaded_fast_model,
-    with_user_role,
-)
+from helix_desktop.config.role_suggestions import with_user_role
 from helix_desktop.config.settings import NOTIFICATIONS, Settings, model_labels
 from helix_desktop.domain.choices import EFFORT_LEVELS, Effort
-from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.retention import DAY_MS
-from helix_desktop.domain.translatable_text import TextContext, join_sentences
+from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.permissions.reading_programs import reading_lines
 from helix_desktop.services.file_history import file_coverage_settings
 from helix_desktop.ui.design.buttons import PushButton
@@ -33,8 +25,7 @@ from helix_desktop.ui.kit.forms import Choice, Choices, Field, Form, Values
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.words.model_names import demo_model_name, effort_name
-from helix_desktop.words.numbers import format_tokens, format_usd
-from helix_desktop.words.translation import Translator, error_text, translate
+from helix_desktop.words.translation import Translator, error_text
 from helix_desktop.workspaces.registry import Grant, WorkspaceRecord
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, demo_calls_run
 
@@ -44,9 +35,9 @@ text = TextContext("Settings: Models")
 Role = Literal["model", "fast", "summary", "long"]
 ROLES: tuple[tuple[Role, str, str], ...] = (
     ("model", text("Main", "model role"), text("Answers you and calls tools.")),
-    ("fast", text("Large outputs"), text("Picks parts of large outputs. Use a fast model.")),
-    ("summary", text("Compaction"), text("Sums up older messages when they are compacted.")),
-    ("long", text("Very long texts"), text("Sums up what is too long for the other models.")),
+    ("fast", text("Fast", "model role"), text("Picks parts of large outputs and names sessions.")),
+    ("summary", text("Summaries"), text("Writes what replaces older messages when they are compacted.")),
+    ("long", text("Long context"), text("Reads what is too long for the other models.")),
 )
 """The roles, their names, and what they do."""
 
@@ -73,8 +64,7 @@ def role_fields(values: Values) -> list[Field]:
     return [
         *(
             _ModelChoice(
-                f"role:{role}", name, note, room=2 if role in FILLED_ROLES else 0,
-                choices=partial(models, role),
+                f"role:{role}", name, note, choices=partial(models, role),
                 format=lambda label: tr("{model} (not available)", model=label),  # any more
             )
             for role, name, note in ROLES
@@ -85,13 +75,13 @@ def role_fields(values: Values) -> list[Field]:
 
 
 class RolesPage(QWidget):
-    """The model of each role, where a workspace does not say otherwise, and why.
+    """The model of each role, where a workspace does not say otherwise.
 
     Below stand the models that were too slow for large outputs, if there are any.
     """
 
     def __init__(self, values: Values) -> None:
-        """`values` have the roles, the models that there are, the catalog's reasons, and the slow models."""
+        """`values` have the roles, the models that there are, and the slow models."""
         super().__init__()
         self._values = values
         self.form = Form(role_fields(values), values)
@@ -109,7 +99,6 @@ class RolesPage(QWidget):
         page, _ = scrolling_page(tr("Model roles"), lead, column(self.form, self._slow_card, gap=18))
         self.setLayout(column(page))
         values.changed.connect(self._on_changed)
-        self._show_reasons()
         self._show_slow_models()
 
     def _on_changed(self, name: str) -> None:
@@ -117,13 +106,6 @@ class RolesPage(QWidget):
             self.form.refresh()
         if name == "slow_models":
             self._show_slow_models()
-        elif name.startswith("role:") or name in ("model_labels", "role_reasons"):
-            self._show_reasons()
-
-    def _show_reasons(self) -> None:
-        reasons = self._values.get("role_reasons")
-        for role, _, note in ROLES:
-            self.form.rows[f"role:{role}"].show_note(join_sentences(translate(note), reasons.get(role, "")))
 
     def _show_slow_models(self) -> None:
         clear_layout(self._slow_rows)
@@ -137,53 +119,6 @@ class RolesPage(QWidget):
             sign = IconLabel("triangle-alert", px=16, color_token="warn")
             self._slow_rows.addWidget(pane(row(sign, label(words, wrap=True), button, gap=9, stretch=1)))
         self._slow_card.setVisible(bool(slow_models))
-
-
-def role_reasons(settings: Settings, catalog: ModelCatalog) -> dict[FilledRole, str]:
-    """Return why the catalog chose the model of a role, for the roles that it filled.
-
-    For an open fast role beside a server on this computer, what to do about it.
-    """
-    reasons: dict[FilledRole, str] = {}
-    with suppress(HelixError):
-        if (unloaded := unloaded_fast_model(settings, catalog)) is not None:
-            reasons["fast"] = _fast_suggestion(*unloaded)
-    for role in (role for role in FILLED_ROLES if role in settings.catalog_roles):
-        with suppress(HelixError):  # its provider may have been edited outside
-            provider, model = settings.find_model(getattr(settings, role), catalog)
-            owner, _, name = settings.model.partition("/")
-            main = provider.model_info(name if owner == provider.name else "", catalog)
-            reasons[role] = _role_reason(role, model, main)
-    return reasons
-
-
-def _role_reason(role: FilledRole, model: ModelInfo, main: ModelInfo) -> str:
-    if role == "long":
-        return tr(
-            "Chosen by Helix: reads {window} tokens, {main} reads {least}.",
-            window=format_tokens(model.window),
-            main=main.name,
-            least=format_tokens(main.window),
-        )
-    return tr(
-        "Chosen by Helix: {price} per million tokens in and out, {main} costs {highest}.",
-        price=_prices(model),
-        main=main.name,
-        highest=_prices(main),
-    )
-
-
-def _fast_suggestion(main: str, label: str) -> str:
-    """Return what to do for a fast model on a server of this computer, where none is loaded with `main`."""
-    if not label:
-        return tr("Load both models on your server first, or it may unload {main}.", main=main)
-    return tr(
-        "Load {model} on your server beside {main} first, or it may unload {main}.", main=main, model=label
-    )
-
-
-def _prices(model: ModelInfo) -> str:
-    return f"{format_usd(model.price_in)} / {format_usd(model.price_out)}"
 
 
 class _Part(msgspec.Struct, frozen=True):
@@ -204,7 +139,7 @@ def _notification(name: str) -> _Part:
 def _role(role: str) -> _Part:
     def change(settings: Settings, label: str) -> dict[str, Any]:
         changed = with_user_role(settings, role, label)
-        return {name: getattr(changed, name) for name in (role, "catalog_roles", "user_roles")}
+        return {role: label, "user_roles": changed.user_roles}
 
     return _Part(lambda settings: getattr(settings, role), change)
 
@@ -227,8 +162,7 @@ SETTING_NAMES = (*Settings.__struct_fields__, *_PARTS)
 class AppSettings(Values):
     """The settings of the app by the names of their fields; a change holds at once, and is saved then.
 
-    `slow_models` are the models that missed a deadline and are not asked; `role_reasons` say why the catalog
-    chose the models of roles.
+    `slow_models` are the models that missed a deadline and are not asked.
     """
 
     def __init__(self, session: Session) -> None:
@@ -241,8 +175,6 @@ class AppSettings(Values):
     def get(self, name: str) -> Any:
         if name == "slow_models":
             return self._services.slow_models.remembered
-        if name == "role_reasons":
-            return role_reasons(self._services.settings, self._services.models.catalog)
         return read_setting(self._services.settings, name)
 
     def set(self, name: str, value: Any) -> None:

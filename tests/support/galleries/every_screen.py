@@ -245,16 +245,12 @@ def settings_screens() -> Iterator[Screen]:
 
 def _fill_settings(view: SettingsView) -> None:
     models = ("ollama/qwen3-coder:30b", "anthropic/claude-sonnet-5-5")
-    cheap = (
-        "Chosen by Helix: $0.10 / $0.50 per million tokens in and out, claude-opus-5-5 costs $4.00 / $20.00."
-    )
     for name, value in (
         ("model_labels", models),
         ("role:model", models[0]),
         ("role:fast", models[1]),
         ("background_effort", "low"),
         ("slow_models", (SlowModel(models[0], 10, 0),)),
-        ("role_reasons", {"fast": half_longer(cheap)}),
         ("quota", 500 * 1024 * 1024),
         ("unused_days", 30),
         ("demo_calls", "once"),

@@ -11,7 +11,6 @@ import pytest
 from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendor
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.role_suggestions import (
-    unloaded_fast_model,
     with_filled_roles,
     with_loaded_fast_model,
     with_user_role,
@@ -165,7 +164,6 @@ def test_the_catalog_fills_what_it_knows_a_fit_for(models: tuple[str, ...], fast
     """A cheaper model reads large outputs, one with a larger window what fits no other; else the main one."""
     filled = with_filled_roles(Settings(), shop_with(*models), SHOP)
     assert (filled.fast, filled.long) == (fast, long)
-    assert set(filled.catalog_roles) == {role for role, label in (("fast", fast), ("long", long)) if label}
 
 
 def test_a_window_that_is_only_assumed_fits_no_role() -> None:
@@ -184,7 +182,7 @@ def test_what_is_set_stays() -> None:
     assert with_filled_roles(own, everything, SHOP).fast == "box/own"
     left = with_user_role(with_filled_roles(Settings(), everything, SHOP), "fast", "")
     again = with_filled_roles(left, everything, SHOP)
-    assert (again.fast, again.long, again.catalog_roles) == ("", "shop/wide", ("long",))
+    assert (again.fast, again.long) == ("", "shop/wide")
 
 
 def test_nothing_goes_to_a_server_that_does_not_answer_already() -> None:
@@ -230,29 +228,3 @@ def test_every_known_provider_fills_the_fast_role_with_the_models_that_it_begins
     new = Provider(name=name, base_url=vendor["base_url"], models=entries, default_model=entries[0].name)
     filled = with_filled_roles(Settings(), new, catalog)
     assert filled.fast.removeprefix(f"{name}/") in vendor["begin"][1:]
-
-
-LOCAL = "http://127.0.0.1:11434/v1"
-
-
-@pytest.mark.parametrize(
-    ("models", "url", "suggested"),
-    [
-        (("qwen3:14b", "llama3.2:3b", "qwen3:1.7b"), LOCAL, ("qwen3:14b", "box/qwen3:1.7b")),
-        (("main", "tiny-1b-instruct"), LOCAL, ("main", "box/tiny-1b-instruct")),
-        (("qwen3:4b", "qwen3:14b"), LOCAL, ("qwen3:4b", "")),
-        (("main", "other"), LOCAL, ("main", "")),
-        (("main",), LOCAL, None),
-        (("qwen3:14b", "qwen3:1.7b"), "https://box.example/v1", None),
-    ],
-)
-def test_a_fast_model_is_suggested_for_a_server_on_this_computer(
-    models: tuple[str, ...], url: str, suggested: tuple[str, str] | None
-) -> None:
-    """The smallest by its name; not where the user has chosen, nor for other servers."""
-    box = shop_with(*models, name="box", url=url)
-    settings = Settings(providers=(box,), model=f"box/{models[0]}")
-    assert unloaded_fast_model(settings, SHOP) == suggested
-    assert unloaded_fast_model(with_user_role(settings, "fast", ""), SHOP) is None
-    assert unloaded_fast_model(with_user_role(settings, "fast", f"box/{models[-1]}"), SHOP) is None
-    assert unloaded_fast_model(Settings(), SHOP) is None
