@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.skills import SKILLS_SHARE
@@ -158,9 +157,4 @@ class InstructionsPage(QWidget):
         if workspace is self._session.opened:
             self.skills.show_catalog(catalog)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Read the files again when the user comes back from an editor."""
-        super().changeEvent(event)
-        is_back = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
-        if is_back and self.isVisible():
-            self._session.start(self.refresh(), "read instructions")
+    read_files = refresh

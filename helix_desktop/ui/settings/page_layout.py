@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -13,11 +13,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLayout, QSizePolicy,
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label
-from helix_desktop.ui.design.layout import VerticalScrollArea, column, pane, row
+from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.layout import ResponsiveRow, VerticalScrollArea, column, pane, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import Themed
-from helix_desktop.words.translation import Translator
+from helix_desktop.ui.kit.session import Session
+from helix_desktop.words.translation import Translator, error_text
 
 tr = Translator("Settings: General")
 text = TextContext("Settings: General")
@@ -29,6 +30,14 @@ _COLUMN_PX = 880 + 2 * 28  # at 100 %, with the margins
 class FilledPage(Protocol):
     async def refresh(self) -> None:
         """Show it as it is now; what is typed and not saved stays. Raises HelixError."""
+
+
+@runtime_checkable
+class PageOfFiles(Protocol):
+    """A page that shows files which the user changes in an editor."""
+
+    async def read_files(self) -> None:
+        """Read the files again, and show what they say. Raises HelixError."""
 
 
 class _Column(Themed, QWidget):
@@ -67,6 +76,30 @@ def open_text_file(path: Path) -> None:
             text("No program opened {file}.", file=str(path)),
             fix=text("Open it in an editor for text."),
         )
+
+
+class SettingsFileLine(QWidget):
+    """What a page says of settings.toml, what is wrong in it, and a button that opens it."""
+
+    def __init__(self, session: Session, words: str) -> None:
+        super().__init__()
+        self._app = session.app
+        self.words = label(words, "faint", wrap=True)
+        self.error = label("", "error", wrap=True)
+        self.error.hide()
+        button = PushButton(
+            tr("Open settings.toml"), "link", "external-link", px=13, name="open_settings_file"
+        )
+        button.clicked.connect(lambda: session.start(self._open(), "open settings"))
+        self.setLayout(column(self.error, ResponsiveRow(self.words, [button]), gap=6))
+
+    def show_errors(self, errors: Sequence[HelixError]) -> None:
+        show_text(self.error, "\n".join(error_text(error) for error in errors))
+
+    async def _open(self) -> None:
+        """Open the file in the system's editor, and make it before if it is missing. Raises HelixError."""
+        comment = tr("The settings of Helix Desktop. The guide says what can be set.")
+        open_text_file(await self._app.settings_path(comment))
 
 
 class UndoLine(QFrame):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from PySide6.QtCore import QEvent
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
@@ -20,13 +19,13 @@ from helix_desktop.permissions.reading_programs import reading_faults
 from helix_desktop.permissions.rules import parse_rule
 from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.cards import Pill
-from helix_desktop.ui.design.labels import IconLabel, label, show_text
+from helix_desktop.ui.design.labels import IconLabel, label
 from helix_desktop.ui.design.layout import ResponsiveRow, card, clear_layout, column, pane, row
 from helix_desktop.ui.design.safe_text import escape_command
 from helix_desktop.ui.kit.forms import Choice, Draft, Form, Line, ShownLines, Toggle, Values
 from helix_desktop.ui.kit.intents import Intent
 from helix_desktop.ui.kit.session import Session
-from helix_desktop.ui.settings.page_layout import UndoLine, open_text_file, scrolling_page
+from helix_desktop.ui.settings.page_layout import SettingsFileLine, UndoLine, scrolling_page
 from helix_desktop.words.times import format_date_and_time
 from helix_desktop.words.translation import Translator, error_text, translate
 from helix_desktop.workspaces.registry import DemoCalls
@@ -134,20 +133,13 @@ class PermissionsPage(QWidget):
         )
         self._shield = IconLabel("shield-check", px=18, color_token="ok")
         self._status = label("", "muted", wrap=True)
-        self._file_error = label("", "error", wrap=True, name="settings_file_error")
-        self._file_error.hide()
-        open_file = PushButton(
-            tr("Open settings.toml"), "link", "external-link", px=13, name="open_settings_file"
-        )
-        open_file.clicked.connect(lambda: self._start(self._open_file(), "open settings"))
-        file_words = label(tr("Both lists are changed in the file."), "faint", wrap=True)
-        file_row = ResponsiveRow(file_words, [open_file])
+        self._file_line = SettingsFileLine(session, tr("Both lists are changed in the file."))
         sentence = row(self._shield, self._status, gap=10, stretch=1)
         groups = column(
             label(tr("Agent access"), "strong"),
             card(column(sentence, self.sandbox, margins=(14, 10, 14, 10))), 14,
             label(tr("Reading commands"), "strong"), card(column(self.reading, margins=(14, 10, 14, 10))),
-            self._file_error, file_row,
+            self._file_line,
         )  # fmt: skip
         demo_card = card(column(self.demo_calls, margins=(14, 10, 10, 10)))
         self._demo = pane(column(label(tr("Demo model only"), "strong"), demo_card, gap=8), "demo_rules")
@@ -175,7 +167,7 @@ class PermissionsPage(QWidget):
         self.sandbox.refresh()
         self.demo_calls.refresh()
         self._show_demo_calls(self._settings.get("demo_calls"))
-        await self._read_file()
+        await self.read_files()
         await self._read_sandbox()
         workspace = self._session.opened
         if workspace is not None and (rules := self._all_rules(workspace)):
@@ -186,7 +178,7 @@ class PermissionsPage(QWidget):
             if workspace is self._session.opened:
                 self._refresh(usage)
 
-    async def _read_file(self) -> None:
+    async def read_files(self) -> None:
         """Read the file of the settings again, and say what is wrong with it, or with the lists in it."""
         services = self._session.app
         error = await services.read_settings()
@@ -194,19 +186,7 @@ class PermissionsPage(QWidget):
         faults: list[HelixError] = [error] if error is not None else []
         faults += home_faults((*settings.home_shown, *settings.home_hidden))
         faults += reading_faults(settings.reading_added)
-        show_text(self._file_error, "\n".join(error_text(fault) for fault in faults))
-
-    async def _open_file(self) -> None:
-        """Open the file in the system's editor, and make it before if it is missing. Raises HelixError."""
-        comment = tr("The settings of Helix Desktop. The guide says what can be set.")
-        open_text_file(await self._session.app.settings_path(comment))
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Read the file again when the user comes back from an editor."""
-        super().changeEvent(event)
-        is_back = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
-        if is_back and self.isVisible():
-            self._start(self._read_file(), "read settings")
+        self._file_line.show_errors(faults)
 
     def _all_rules(self, workspace: OpenWorkspace) -> tuple[PermissionRule, ...]:
         conversation = self._session.find_conversation()

@@ -38,7 +38,7 @@ from helix_desktop.ui.settings.app_settings import RolesPage
 from helix_desktop.ui.settings.data_page import DataPage
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
 from helix_desktop.ui.settings.mcp.page import McpPage
-from helix_desktop.ui.settings.page_layout import FilledPage, scrolling_page
+from helix_desktop.ui.settings.page_layout import FilledPage, PageOfFiles, scrolling_page
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
@@ -402,6 +402,12 @@ class SettingsView(PageArea):
         self._filled.clear()
         if self._session.page() == "settings":
             self._session.start(self.fill(self.current_page()), "settings page")
+
+    def read_files(self) -> None:
+        """Read the files that the page on screen shows again: the user comes back, perhaps from an editor."""
+        page = self.currentWidget()
+        if self._session.page() == "settings" and isinstance(page, PageOfFiles):
+            self._session.start(page.read_files(), "read files of settings")
 
     async def fill(self, name: SettingsPage) -> None:
         """Fill a page, unless it shows what is stored now."""

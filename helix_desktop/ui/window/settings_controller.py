@@ -61,6 +61,7 @@ class SettingsController(WindowPart):
         window.activated.connect(self._follow_other_window)
         window.activated.connect(self._policy_files.read)
         window.activated.connect(self._read_servers)
+        window.activated.connect(self._read_files_on_screen)
         session.changed.connect(self._follow_workspace)
         session.app.settings_listeners.append(lambda *_: self._follow_other_window())
         titles = SettingsView.page_titles().items()
@@ -145,6 +146,10 @@ class SettingsController(WindowPart):
         if self._session.opened is not None:
             read = self._services.mcp_servers.read(self._session.workspace_id)
             self._start(read, "read mcp.json")
+
+    def _read_files_on_screen(self) -> None:
+        if self._view is not None:
+            self._view.read_files()
 
     def refresh(self) -> None:
         """Show what is stored now, as far as the settings have been built."""

@@ -138,7 +138,7 @@ def show_settings(window: MainWindow) -> SettingsView:
     window.add_settings(view.names, view.head, view)
     view.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     view.providers.show_providers(PROVIDERS)
-    view.providers.file_line.show_extras([shown.provider for shown in PROVIDERS if shown.provider])
+    view.providers.show_extras([shown.provider for shown in PROVIDERS if shown.provider])
     window.show_settings()
     return view
 

@@ -174,7 +174,7 @@ def test_one_line_names_what_the_file_adds_to_requests(page: ProvidersPage) -> N
     assert words.text() == "Extra headers, body fields and other figures of models are set in the file."
     model = ModelEntry(name="large", secret_headers=("X-Own",), body={"top_p": 0.5})
     gated = replace(BOX, headers={"X-Title": "Helix"}, body={"service_tier": "flex"}, models=(model,))
-    page.file_line.show_extras([gated, LAB])
+    page.show_extras([gated, LAB])
     names = "X-Title, service_tier, X-Own, top_p"
     assert words.text() == f"Requests have extra headers and fields from the file: {names}."
 

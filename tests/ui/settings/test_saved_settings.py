@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import DataDir
@@ -25,6 +25,7 @@ from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.text_fields import TextArea
 from helix_desktop.ui.settings.app_settings import AppSettings, WorkspaceSettings
 from helix_desktop.ui.settings.instructions_page import InstructionsPage
+from helix_desktop.ui.settings.page_layout import SettingsFileLine
 from helix_desktop.ui.settings.permissions_page import PermissionsPage
 from helix_desktop.ui.settings.providers.page import ProvidersPage
 from tests.support.default_settings import NothingOnScreen
@@ -275,7 +276,7 @@ async def test_the_file_is_opened_and_read_again_when_the_user_is_back(
     """A missing one is made first; a mistake in it is named, and what held before holds."""
     services, path = session.app, tmp_path / "settings.toml"
     with use_browser(("file",)) as editor:
-        press(page, "open:settings")
+        press(page, "open_settings_file")
         await until(lambda: editor.addresses, "the file in an editor")
     assert editor.addresses == [path.as_uri()]
     assert path.read_text(encoding="utf-8").startswith("# The settings of Helix Desktop.")
@@ -286,7 +287,7 @@ async def test_the_file_is_opened_and_read_again_when_the_user_is_back(
         page.select("box")
         own = 'name = "box"\nheaders = { X-Title = "Helix" }\nbody = { service_tier = "flex" }\n'
         path.write_text(path.read_text(encoding="utf-8").replace('name = "box"\n', own), encoding="utf-8")
-        QApplication.sendEvent(page, QEvent(QEvent.Type.ActivationChange))
+        await page.read_files()
         names = "X-Title, service_tier"
         await until(lambda: page.file_line.words.text().endswith(f"from the file: {names}."), "the names")
         model = await services.models.by_label("box/small")
@@ -296,7 +297,7 @@ async def test_the_file_is_opened_and_read_again_when_the_user_is_back(
 
         mistake = path.read_text(encoding="utf-8").replace("X-Title", "Authorization")
         path.write_text(mistake, encoding="utf-8")
-        QApplication.sendEvent(page, QEvent(QEvent.Type.ActivationChange))
+        await page.read_files()
         await until(page.file_line.error.isVisible, "what is wrong")
         assert "Authorization can't be added" in page.file_line.error.text()
         box = services.settings.provider("box")
@@ -331,16 +332,11 @@ def flip(page: PermissionsPage, name: str) -> None:
     QTest.mouseClick(find_button(page, name), Qt.MouseButton.LeftButton, pos=QPoint(15, 13))
 
 
-def come_back(page: PermissionsPage) -> None:
-    """Let the page know that its window is active again, as after a visit to an editor."""
-    QApplication.sendEvent(page, QEvent(QEvent.Type.ActivationChange))
-
-
 def file_error(page: PermissionsPage) -> str:
     """Return what the page says is wrong with the file of the settings; empty if nothing is."""
-    words = page.findChild(QLabel, "settings_file_error")
-    assert isinstance(words, QLabel)
-    return "" if words.isHidden() else words.text()
+    line = page.findChild(SettingsFileLine)
+    assert isinstance(line, SettingsFileLine)
+    return "" if line.error.isHidden() else line.error.text()
 
 
 async def test_the_lists_of_the_sandbox_are_shown_and_changed_in_the_file(
@@ -368,7 +364,7 @@ async def test_the_lists_of_the_sandbox_are_shown_and_changed_in_the_file(
         'reading_removed = ["cat"]',
     )
     path.write_text("\n".join(changes), encoding="utf-8")
-    come_back(page)
+    await page.read_files()
     await until(lambda: "tools" in home.toPlainText().splitlines(), "what the file says")
     assert ".pyenv" not in home.toPlainText().splitlines()
     listed = programs.toPlainText().splitlines()
@@ -391,14 +387,14 @@ async def test_a_file_with_an_error_is_named_with_its_line(
 ) -> None:
     page, path = permissions, session.app.data_dir.settings_file
     path.write_text('theme = "dark"\nreading_added = ls\n', encoding="utf-8")
-    come_back(page)
+    await page.read_files()
     await until(lambda: "settings.toml" in file_error(page), "the file")
     assert "line 2" in file_error(page)
     path.write_text('theme = "dark"\nreading_added = "ls"\n', encoding="utf-8")
-    come_back(page)
+    await page.read_files()
     await until(lambda: "invalid: reading_added" in file_error(page), "the field")
     path.write_text("", encoding="utf-8")
-    come_back(page)
+    await page.read_files()
     await until(lambda: not file_error(page), "no error any more")
 
 
@@ -422,7 +418,7 @@ async def test_instructions_are_read_again_when_the_user_is_back_from_an_editor(
     assert read_own(path, "personal") is None
 
     path.write_text(f"{comment}Be brief.\n", encoding="utf-8")
-    QApplication.sendEvent(page, QEvent(QEvent.Type.ActivationChange))
+    await page.read_files()
     await until(lambda: page.personal.excerpt.text() == "Be brief.", "what was written")
     sent = read_own(path, "personal")
     assert sent is not None

@@ -24,6 +24,7 @@ from helix_desktop.replay.recording import SessionFacts
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, UserRow
 from helix_desktop.ui.kit.forms import Form
 from helix_desktop.ui.kit.intents import Find, GoToSession, OpenFolder
+from helix_desktop.ui.settings.page_layout import SettingsFileLine
 from helix_desktop.ui.settings.policy.page import PolicyPage
 from helix_desktop.ui.settings.policy.replay_card import ReplayCard
 from helix_desktop.ui.window.keyboard_page import KeyboardPage
@@ -462,6 +463,7 @@ async def test_a_policy_is_previewed_applied_taken_back_and_edited_in_its_file(r
     await _check_a_new_file(rig)
     await _check_an_edited_file(rig)
     await _check_a_bad_file(rig)
+    await _check_the_files_of_other_pages(rig)
 
 
 async def _check_a_preview(rig: WindowRig) -> None:
@@ -622,6 +624,28 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
     await until(lambda: line.text() == "No longer used in policy.toml: ask_above.", "what is not read")
     assert not line.isHidden()
     assert rig.workspace.policy.protect_steps == 14
+    rig.window.leave_settings()
+
+
+async def _check_the_files_of_other_pages(rig: WindowRig) -> None:
+    """The page on screen shows what its files say when the user is back in the window."""
+    services, view = rig.wiring.services, rig.settings
+    settings_file = services.data_dir.settings_file
+    instructions = services.user_instructions.path()
+    await rig.wiring.settings.show("instructions")
+    instructions.write_text("Be brief.", encoding="utf-8")
+    _come_back(rig)
+    await until(lambda: view.instructions.personal.excerpt.text() == "Be brief.", "the instructions")
+    await rig.wiring.settings.show("providers")
+    before = settings_file.read_text(encoding="utf-8")
+    settings_file.write_text("theme = blue", encoding="utf-8")
+    _come_back(rig)
+    await until(view.providers.file_line.error.isVisible, "what is wrong with the settings")
+    await rig.wiring.settings.show("permissions")
+    settings_file.write_text(before, encoding="utf-8")
+    _come_back(rig)
+    line = find_child(view.permissions, SettingsFileLine)
+    await until(line.error.isHidden, "a file without errors")
     rig.window.leave_settings()
 
 

@@ -9,12 +9,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from msgspec.structs import replace
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QSignalBlocker, QSize, Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QWidget
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.model_spec import LocalServer
 from helix_desktop.domain.translatable_text import join_sentences
 from helix_desktop.services.provider_changes import (
@@ -27,13 +27,13 @@ from helix_desktop.services.provider_changes import (
 from helix_desktop.services.provider_check import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.buttons import PushButton
-from helix_desktop.ui.design.labels import label, show_text
+from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout import FlowBox, column, pane, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Themed
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.ui.onboarding.pages import FoundServerList
-from helix_desktop.ui.settings.page_layout import UndoLine, open_text_file, scrolling_page
+from helix_desktop.ui.settings.page_layout import SettingsFileLine, UndoLine, scrolling_page
 from helix_desktop.ui.settings.providers.editor import CheckNotice, NewServer, ProviderEditor
 from helix_desktop.ui.settings.providers.models import ShownProvider, provider_name, without_model
 from helix_desktop.words.lines import dotted
@@ -82,7 +82,7 @@ class ProvidersPage(Themed, QWidget):
         )
         of_demo = label(words, "muted", wrap=True), row(self._use_demo_button, None), None
         self._demo = pane(column(*of_demo, gap=10))
-        self.file_line = SettingsFileLine(session)
+        self.file_line = SettingsFileLine(session, _extras_text(()))
         adding = FlowBox([add, scan])
         parts = self.list, self.undo_line, adding, self.new_server, self.found_servers
         body = column(*parts, 8, editor, self._demo, 8, self.file_line, gap=8)
@@ -253,8 +253,11 @@ class ProvidersPage(Themed, QWidget):
 
     async def refresh(self) -> None:
         """Show what the file of the settings says now; what is typed and not done stays."""
-        self.file_line.show_error(await self._services.read_settings())
+        error = await self._services.read_settings()
+        self.file_line.show_errors([error] if error is not None else [])
         await self._show_stored()
+
+    read_files = refresh
 
     async def _show_stored(self) -> None:
         self.set_catalog(self._services.models.catalog)
@@ -265,14 +268,10 @@ class ProvidersPage(Themed, QWidget):
             shown.append(ShownProvider(provider, in_use, state.source, state.text))
         self.show_scope(bool(self._session.workspace_id))
         self.show_providers(shown)
-        self.file_line.show_extras(self._services.settings.providers)
+        self.show_extras(self._services.settings.providers)
 
-    def changeEvent(self, event: QEvent) -> None:
-        """Read the file again when the user comes back from an editor."""
-        super().changeEvent(event)
-        is_back = event.type() == QEvent.Type.ActivationChange and self.isActiveWindow()
-        if is_back and self.isVisible():
-            self._async_actions.start(self.refresh(), "read settings")
+    def show_extras(self, providers: Sequence[Provider]) -> None:
+        self.file_line.words.setText(_extras_text(providers))
 
     def _in_use(self, name: str) -> bool:
         workspace = self._session.opened
@@ -499,36 +498,13 @@ class ProvidersPage(Themed, QWidget):
         await self._follow(provider.name)
 
 
-class SettingsFileLine(QWidget):
-    """What the file of the settings has for requests, what is wrong with it, and a button that opens it."""
-
-    def __init__(self, session: Session) -> None:
-        super().__init__()
-        self._services = session.app
-        self.words = label("", "faint", wrap=True)
-        self.error = label("", "error", wrap=True)
-        self.error.hide()
-        open_file = PushButton(tr("Open settings.toml"), name="open:settings")
-        open_file.clicked.connect(lambda: session.start(self._open(), "open settings"))
-        self.setLayout(column(self.error, row(self.words, open_file, gap=10, stretch=0), gap=6))
-        self.show_extras(())
-
-    def show_extras(self, providers: Sequence[Provider]) -> None:
-        names = [name for provider in providers for name in _extra_names(provider)]
-        unique = ", ".join(dict.fromkeys(names))
-        words = tr("Extra headers, body fields and other figures of models are set in the file.")
-        if unique:
-            words = tr("Requests have extra headers and fields from the file: {names}.", names=unique)
-        self.words.setText(words)
-
-    def show_error(self, error: SettingsDamaged | None) -> None:
-        words = join_sentences(error.what, error.why, error.fix) if error is not None else ""
-        show_text(self.error, translate(words))
-
-    async def _open(self) -> None:
-        """Open the file in the system's editor, and make it before if it is missing. Raises HelixError."""
-        comment = tr("The settings of Helix Desktop. The guide says what can be set.")
-        open_text_file(await self._services.settings_path(comment))
+def _extras_text(providers: Sequence[Provider]) -> str:
+    """Return which headers and body fields the file of the settings adds to requests."""
+    names = [name for provider in providers for name in _extra_names(provider)]
+    unique = ", ".join(dict.fromkeys(names))
+    if not unique:
+        return tr("Extra headers, body fields and other figures of models are set in the file.")
+    return tr("Requests have extra headers and fields from the file: {names}.", names=unique)
 
 
 def _extra_names(provider: Provider) -> list[str]:
