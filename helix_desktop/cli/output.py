@@ -168,7 +168,7 @@ def as_builtins(value: object) -> Any:
 
 
 def session_as_builtins(summary: SessionSummary) -> dict[str, Any]:
-    """Return a session of a list: its id is `session`, as everywhere, and `id`, as in earlier versions."""
+    """Return a session of a list; its id is `session`, as everywhere, and `id`, as in stored summaries."""
     unpriced = spending_of_session(summary).unpriced
     return {"session": summary.id, **as_builtins(summary), "unpriced": unpriced}
 

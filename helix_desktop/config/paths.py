@@ -24,8 +24,6 @@ APP_DIR_NAME = "helix-desktop"
 DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
 WORKSPACES_FOLDER = "workspaces"
 """The folder that a data directory has, and no remains of one."""
-_MOVED_FILE = "moved.json"
-"""Earlier versions moved the data, and left this file in the folder that it was in."""
 LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
 """The files of the logs folder: what the app logs, and the stacks of crashes."""
 
@@ -124,14 +122,6 @@ class DataDir(NamedTuple):
 
         Raises DataDirUnavailable.
         """
-        moved_file = self.root / _MOVED_FILE
-        if os.path.exists(moved_file):
-            # What is left here is an old copy, or nothing: opened, it would look as if work was lost.
-            raise DataDirUnavailable(
-                text("The data directory {folder} was moved by an earlier version.", folder=self.root),
-                text("{file} names the folder that it's in now.", file=moved_file),
-                text("Set {variable} to that folder.", variable=DATA_DIR_VARIABLE),
-            )
         try:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):
                 folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -73,17 +73,6 @@ def test_ensure_makes_private_folders_and_leaves_nothing_else(tmp_path: Path) ->
     assert stat.S_IMODE(data.root.stat().st_mode) == 0o700
 
 
-def test_a_folder_that_an_earlier_version_moved_away_is_named_and_not_used(tmp_path: Path) -> None:
-    """An empty app, or an old copy, would look as if work was lost."""
-    moved = tmp_path / "moved.json"
-    moved.write_text('{"to": "/elsewhere"}', encoding="utf-8")
-    with pytest.raises(DataDirUnavailable) as refused:
-        DataDir(tmp_path).ensure()
-    assert str(moved) in refused.value.why
-    assert "HELIX_DATA_DIR" in refused.value.fix
-    assert [path.name for path in tmp_path.iterdir()] == ["moved.json"]
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
     """Reported at once, not at the first write."""
