@@ -17,6 +17,9 @@ from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.clock import wall_clock_ms
+from helix_desktop.workspaces.registry import WorkspaceRecord, WorkspaceRegistry
 from tests.benchmarks.big_workspaces import (
     OUTPUTS_PER_SESSION,
     SESSION_ID,
@@ -84,9 +87,12 @@ def _first_search(data: Path, project: str) -> tuple[float, float]:
     return time.monotonic() - started, usage.ru_utime + usage.ru_stime
 
 
-def _index(data: Path, project: str) -> None:
-    process = _command(data, "search", "x", "--wait", "--workspace", project)
-    assert process.wait() == 0
+async def _index_outputs(data: Path, record: WorkspaceRecord) -> None:
+    """Index all texts of a workspace; `search --wait` waits for its messages alone."""
+    registry = WorkspaceRegistry(data / "workspaces", wall_clock_ms)
+    store = await LevelDbStore.open(registry.store_folder(record.id), record.id, index_after_s=None)
+    await store.wait_until_indexed()
+    await store.close()
 
 
 def _idle(data: Path, project: str) -> Used:
@@ -118,7 +124,7 @@ async def _measure(folder: Path, sessions: int) -> list[Figure]:
     data = folder / "data"
     outputs = sessions * OUTPUTS_PER_SESSION
     add_workspace(data, "empty")
-    await add_many_sessions(data, sessions)
+    record = await add_many_sessions(data, sessions)
     await add_one_session(data, outputs)
     search_s, search_cpu_s = _first_search(data, "many-sessions")
 
@@ -128,7 +134,7 @@ async def _measure(folder: Path, sessions: int) -> list[Figure]:
     large = await _run(data, "one-session")
     whole = await _run(data, "one-session", "--session", SESSION_ID)
 
-    await asyncio.to_thread(_index, data, "many-sessions")
+    await _index_outputs(data, record)
     idle = _idle(data, "many-sessions")
     idle_empty = _idle(data, "empty")
     return [
