@@ -303,11 +303,11 @@ class Conversation:
             self.queue.sending_seq = 0
             self._start(self._engine.retry_turn)
 
-    async def retry_without_images(self) -> None:
-        """Like `retry`, with text and hash in place of the images that the server rejected."""
-        refused = self.session.transcript.image_refusal
+    async def retry_without_refused(self) -> None:
+        """Like `retry`, with text and hash in place of what the server refused: images, or an output."""
+        refused = self.session.transcript.refusal
         if refused is not None and not self.is_running:
-            await self._compaction.rewriter.sweep_messages(refused.images)
+            await self._compaction.rewriter.leave_out_refused(refused)
         await self.retry()
 
     async def stop(self) -> None:

@@ -35,6 +35,7 @@ from helix_desktop.context.rewrites.sweep_plans import is_prompt_cache_cold
 from helix_desktop.context.window.provider_cache import next_request_cost
 from helix_desktop.context.window.request_validation import (
     describe_rejection,
+    filtered_output,
     last_answered_seq,
     suspect_messages,
 )
@@ -50,6 +51,7 @@ from helix_desktop.domain.errors import (
     ContextWindowExceeded,
     HelixError,
     ImagesRejected,
+    InputFiltered,
     InvalidInput,
     InvalidModelResponse,
     ReadingLost,
@@ -84,6 +86,7 @@ from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.domain.typed_text import typed_text
 
 _text = TextContext("Agent")
+_LEFT_OUT = _text("It was left out, and the turn continues.")
 _log = logging.getLogger(__name__)
 _UNREPORTED = 0.8  # of our count of a request, what it has at least in the model's tokens
 _SAVE_EVERY_MS = 1_000  # so much of an answer on screen a crash may take at most
@@ -353,6 +356,7 @@ class ResponseStream:
 _MAX_UNNAMED_STEPS = 3  # in a row, in which no call names a tool
 _MAX_CUT_STEPS = 3  # in a row, in which the arguments of a call were too long
 _MAX_IMAGE_TRIES = 3  # of one request, in which the oldest images leave because it has too many
+_MAX_FILTERED_OUTPUTS = 3  # that leave in one turn
 _MAX_LOST_STEPS = 2  # steps in a row whose outputs left the window before the model saw them
 
 
@@ -370,7 +374,7 @@ class TurnEngine:
         before_request: Listeners[[], Awaitable[None]],
         is_unattended: bool = False,
     ) -> None:
-        """`is_unattended` is True if no user is there to decide what to do about a rejected image.
+        """`is_unattended` is True if no user is there to decide what to do about a rejected image or output.
 
         The listeners of `before_request` are awaited before each step.
         """
@@ -381,7 +385,8 @@ class TurnEngine:
         self._changes, self._instructions = changes, instructions
         self._before_request = before_request
         self._intake = Intake(session.counter)
-        self._refused_outputs: set[str] = set()  # by their calls: their images left, not for want of room
+        self._refused_outputs: set[str] = set()  # by their calls: they left, not for want of room
+        self._filtered_outputs = 0  # that left in this turn because a filter refused them
         self.canceled_as: TurnOutcome = (
             "stopped"  # the outcome of a canceled turn; closing the app sets "interrupted"
         )
@@ -451,17 +456,18 @@ class TurnEngine:
         )
         if isinstance(error, BudgetExhausted):
             return msgspec.structs.replace(ended, cause="budget")
-        if isinstance(error, ImagesRejected) and error.seqs:
+        if isinstance(error, ImagesRejected | InputFiltered) and error.seqs:
             label = self._session.frame.info.label
-            return msgspec.structs.replace(ended, cause="image", images=error.seqs, refused_by=label)
+            cause = "image" if isinstance(error, ImagesRejected) else "filter"
+            return msgspec.structs.replace(ended, cause=cause, images=error.seqs, refused_by=label)
         return ended
 
     async def _start(self, message: UserMessage, start: TurnStart) -> None:
         try:
             await self.close_interrupted()
-            refused = self._session.transcript.image_refusal  # every request with them would be rejected
+            refused = self._session.transcript.refusal  # every request with them would be rejected
             if refused is not None and refused.refused_by == self._session.frame.info.label:
-                await self._compaction.rewriter.sweep_messages(refused.images)
+                await self._compaction.rewriter.leave_out_refused(refused)
             instructions = await self._instructions.before_message()
             mode = self._permissions.mode
             note = await self._note(mode)
@@ -519,6 +525,7 @@ class TurnEngine:
     async def _run_steps(self) -> None:
         read_ids, lost_steps, unnamed_steps = frozenset[str](), 0, 0
         cut_steps = 0
+        self._filtered_outputs = 0
         while True:
             window, answer = await self._run_step()
             are_lost = read_ids and not read_ids & (_shown_outputs(window) | self._refused_outputs)
@@ -656,6 +663,8 @@ class TurnEngine:
             except ImagesRejected as error:
                 image_tries += 1 if error.refused.excess else 0
                 await self._omit_images(error, may_try=image_tries <= _MAX_IMAGE_TRIES)
+            except InputFiltered as error:
+                await self._omit_filtered(error)
 
     async def _omit_images(self, rejection: ImagesRejected, *, may_try: bool) -> None:
         """Sweep rejected images and return, or raise ImagesRejected naming the messages that may hold them.
@@ -674,11 +683,27 @@ class TurnEngine:
 
         # Each time fewer images are left, so the repetitions end.
         await self._compaction.rewriter.sweep_messages(error.seqs)
+        self._note_refused(error.seqs)
+        self._session.publish(ErrorRaised(error.what, error.why, _LEFT_OUT, is_warning=True))
+
+    async def _omit_filtered(self, refusal: InputFiltered) -> None:
+        """Leave the newest output out in an unattended run; else raise InputFiltered, which names it."""
+        error = filtered_output(refusal, self._session.transcript, self._session.frame.info)
+        self._filtered_outputs += 1
+        may_try = self._filtered_outputs <= _MAX_FILTERED_OUTPUTS and self._session.policy.enabled
+        if not (error.seqs and self._is_unattended and may_try):
+            raise error from refusal
+
+        await self._compaction.rewriter.leave_out_filtered(error.seqs)
+        self._note_refused(error.seqs)
+        self._session.publish(ErrorRaised(error.what, error.why, _LEFT_OUT, is_warning=True))
+
+    def _note_refused(self, seqs: Sequence[int]) -> None:
+        """Note outputs that left because a server refused them, not for want of room."""
+        items = [self._session.transcript.messages.item(seq) for seq in seqs]
         self._refused_outputs.update(
-            item.event.call_id for item in suspects if isinstance(item.event, ToolAnswered)
+            item.event.call_id for item in items if item is not None and isinstance(item.event, ToolAnswered)
         )
-        left_out = _text("It was left out, and the turn continues.")
-        self._session.publish(ErrorRaised(error.what, error.why, left_out, is_warning=True))
 
     async def _end(self, ended: TurnEnded, error_raised: ErrorRaised | None = None) -> TurnEnded:
         """Record the partial answer, answers for open calls, and the turn's end; `error_raised` caused it.

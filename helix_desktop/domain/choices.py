@@ -15,6 +15,7 @@ Remedy = Literal[
     "provider_settings",
     "send_as_message",
     "send_without_images",
+    "send_without_output",
     "set_budget",
     "trust_folder",
     "undo_compaction",

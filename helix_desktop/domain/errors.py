@@ -233,6 +233,22 @@ class ImagesRejected(ModelRequestRejected):
         self.refused = RefusedImages()
 
 
+class InputFiltered(ModelRequestRejected):
+    """A content filter refused the request; `seqs` is the message of the output that may be the cause."""
+
+    remedies: tuple[Remedy, ...] = ("send_without_output", "choose_model")
+
+    def __init__(
+        self,
+        what: TranslatableText,
+        why: OptionalText = "",
+        fix: OptionalText = "",
+        seqs: tuple[int, ...] = (),
+    ) -> None:
+        super().__init__(what, why, fix, remedies=None if seqs else ("choose_model",))
+        self.seqs = seqs
+
+
 class ContextWindowExceeded(ModelError):
     """The model's server says that the request is larger than the window.
 

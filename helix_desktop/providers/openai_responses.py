@@ -256,7 +256,12 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     }
 
 
-_IDLE_EVENTS = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
+_IDLE_EVENTS = frozenset(
+    {
+        *("keepalive", "ping", "response.created", "response.in_progress", "response.queued"),
+        *("response.failed", "error"),
+    }
+)
 """Events without content of an answer."""
 
 _END_EVENTS = frozenset(

@@ -14,6 +14,7 @@ from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
     ImagesRejected,
+    InputFiltered,
     ModelError,
     ModelRequestRejected,
     ModelUnreachable,
@@ -99,7 +100,7 @@ _NO_CREDIT = re.compile(
 _GONE = r"(exceed|exhaust|used up|reached|depleted|\bhit\b)"
 _ALLOWANCE = (
     r"(\bquota|\b(monthly|weekly|daily|spend(ing)?|usage|billing|total|key)"
-    r" (usage |token |credit )?(limit|cap|allowance|budget)"
+    r" (usage |token |credit )?(limit|cap|allowance|budget)s?"
     r"|(?<!thinking )(?<!reasoning )\bbudget|\bfree (tier|plan|quota)|\ballowance)\b"
 )
 _QUOTA = re.compile(rf"{_ALLOWANCE}.{{0,40}}{_GONE}|{_GONE}\w*\b.{{0,40}}{_ALLOWANCE}|配额|额度")
@@ -213,13 +214,35 @@ def status_of_error(error: Any) -> int:
     return int(HTTPStatus.NOT_FOUND) if _NO_MODEL.search(_find_message(error).lower()) else 0
 
 
+_FILTER = re.compile(
+    r"content.{0,3}filter|filter(ed|ing)\b|by (a|the|our) filter|safety|moderation|guardrail|flagged"
+    r"|prohibited.content|content.?polic|usage (polic|guideline)|inappropriate|sensitive (word|content)"
+    r"|data_?inspection|content exists risk|high risk|敏感|违规|不安全"
+)
+"""How filters refuse a request, in lower case."""
+
+_FILTER_STATUSES = frozenset(
+    {0, HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY, 451}
+)
+
 _OTHER_CAUSE = re.compile(
-    r"filter|safety|moderat|content.?polic|prohibited|flagged|max_(completion_|output_)?tokens|unauthori[sz]ed"
+    # the length of the answer
+    r"max_?(completion_?|output_?|new_?)?tokens|\bmax(imum)? ((number of )?(output|completion|new) )?tokens"
+    r"|\boutput tokens"
+    # a key, an account
+    r"|\bapi[ _-]?keys?\b|\b(access|auth|bearer) token|(?m:^invalid token\W*$)|unauthori[sz]ed"
+    r"|\bcredentials?\b|\barrearage|\binsufficient_quota"
+    # a model
+    r"|\bmodel[ _]?(names?|ids?|identifiers?)\b|\b(invalid|unsupported) model\b|\bno models? (is )?loaded"
+    r"|\bmodel( [`'\"]?[\w./:@-]+[`'\"]?)? ((is|was|has been) )?(not (available|supported|loaded|served)"
+    r"|decommissioned|deprecated|retired)|\bmodel_not_(found|supported)|\bno endpoints found"
 )
 """Words of refusals that no other form of the request prevents, in lower case."""
 _OF_THE_FORM = re.compile(
     r"\b(roles?|content|messages?|tools?|function|image|field|param\w*|schema|template|jinja|alternate"
-    r"|argument|invalid|unsupported|expected|unexpected|null|missing|unknown|validation|item|id)\b"
+    r"|argument|invalid|unsupported|expected|unexpected|null|missing|unknown|validation|item|id"
+    # what the programs of servers say where they stumble over a request
+    r"|nonetype|undefined|concatenate|attribute|typeerror|keyerror|valueerror)\b"
 )
 """Words by which servers blame the form of a request, whatever their status; in lower case."""
 
@@ -231,13 +254,15 @@ def is_form_refused(status: int, body: str, error: ModelError | TransientError) 
     inside a stream) count only with words about a request.
     """
     lowered = f"{extract_error_text(body)}".lower()
+    with_codes = _with_codes(lowered, body)
     is_other = (
-        _NO_CREDIT.search(lowered)
-        or _QUOTA.search(lowered)
-        or _BILLING.search(lowered)
-        or _NO_MODEL.search(lowered)
+        _NO_CREDIT.search(with_codes)
+        or _QUOTA.search(with_codes)
+        or _BILLING.search(with_codes)
+        or _NO_MODEL.search(with_codes)
         or _NO_TOOLS.search(lowered)
-        or _OTHER_CAUSE.search(lowered)
+        or _FILTER.search(with_codes)
+        or _OTHER_CAUSE.search(with_codes)
     )
     if is_other or not (type(error) is ModelRequestRejected or isinstance(error, TransientError)):
         return False
@@ -247,6 +272,18 @@ def is_form_refused(status: int, body: str, error: ModelError | TransientError) 
         return False
     is_listed = status in (0, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND, HTTPStatus.INTERNAL_SERVER_ERROR)
     return is_listed and _OF_THE_FORM.search(lowered) is not None
+
+
+def _with_codes(lowered: str, body: str) -> str:
+    """Return the text of an error with its codes and types: what else a body has may quote the request."""
+    try:
+        value = msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return lowered
+    error = value.get("error") if isinstance(value, dict) else None
+    objects = [part for part in (value, error) if isinstance(part, dict)]
+    codes = [part.get(key) for part in objects for key in ("code", "type", "status")]
+    return "\n".join([lowered, *(code.lower() for code in codes if isinstance(code, str))])
 
 
 def http_status_text(status: int) -> str:
@@ -390,6 +427,12 @@ def error_for_status(
             text("{model} can't call tools.", model=model or endpoint.provider),
             message,
             text("Choose a model that can, or turn tool calling on at its server."),
+        )
+    if status in _FILTER_STATUSES and _FILTER.search(_with_codes(f"{message}".lower(), body)):
+        return InputFiltered(
+            text("The content filter of {provider} refused the request.", provider=endpoint.provider),
+            message,
+            text("Rephrase the message, leave it out of the context, or choose another model."),
         )
     if is_transient(status) or (is_streamed and not status):
         status_name = "" if is_streamed else http_status_text(status)

@@ -48,6 +48,7 @@ _LABELS: dict[ActionName, TranslatableText] = {
     "retry": _RETRY,
     "send_as_message": text("Send as message"),
     "send_without_images": text("Send without images"),
+    "send_without_output": text("Send without the output"),
     "set_budget": text("Set session budget…"),
     "stop": text("Stop"),
     "timeline": text("Details"),

@@ -31,10 +31,11 @@ from helix_desktop.context.summaries import observation
 from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.summaries.index_entry import IndexLines, build_index_entry, index_content
 from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.window.exclusions import excluded_event, plan_filtered
 from helix_desktop.context.window.used_tokens import UsageGauge, estimate_next_request, measure_next_request
 from helix_desktop.context.window.window import Projector, PromptFrame, Window
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, PlacementReason, SweepMade, SweepReason
 from helix_desktop.domain.events.session import StandingText
@@ -418,6 +419,23 @@ class WindowRewriter:
 
     async def sweep_messages(self, seqs: Sequence[int], reason: SweepReason = SweepReason.REFUSED) -> None:
         await self._sweep(lambda: self._sweep_of_messages(seqs), reason)
+
+    async def leave_out_filtered(self, seqs: Sequence[int]) -> None:
+        """Leave out the outputs that a provider's filter refused."""
+        session = self._session
+        for seq in seqs:
+            planned = plan_filtered(session.transcript, seq, session.policy.handle_digits)
+            if planned is not None:
+                (tokens,) = await session.counter.count([planned.text])
+                event = excluded_event(planned, tokens, session.transcript, session.policy, session.frame)
+                await session.record(event)
+
+    async def leave_out_refused(self, ended: TurnEnded) -> None:
+        """Replace what the model's server refused in a turn: images, or an output."""
+        if ended.cause == "filter":
+            await self.leave_out_filtered(ended.images)
+        else:
+            await self.sweep_messages(ended.images)
 
     async def sweep_savings(self, seqs: Sequence[int]) -> int:
         """Return the tokens, by our count, that `sweep_messages` would save, but for kept names."""

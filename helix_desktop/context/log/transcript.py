@@ -462,8 +462,8 @@ class Transcript:
         return isinstance(cover.event, ObservationsMade)
 
     @property
-    def image_refusal(self) -> TurnEnded | None:
-        """Return the newest turn's end if an image was refused in it."""
+    def refusal(self) -> TurnEnded | None:
+        """Return the newest turn's end if an image or an output was refused in it."""
         return self.failed_end if self.failed_end is not None and self.failed_end.images else None
 
     def retry_event(self) -> TurnRetried | None:

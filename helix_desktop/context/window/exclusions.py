@@ -66,6 +66,21 @@ def plan_exclusion(window: Window, transcript: Transcript, seq: int, digits: int
     return Exclusion(targets, content.digest, line, (content,), calls)
 
 
+def plan_filtered(transcript: Transcript, seq: int, digits: int) -> Exclusion | None:
+    """Return how an output is left out that a provider's filter refused; None if it is already.
+
+    The line in its place quotes nothing of it.
+    """
+    item = transcript.messages.item(seq)
+    if item is None or not isinstance(item.event, ToolAnswered) or seq in transcript.rewrites.excluded:
+        return None
+    output = item.event
+    about = " ".join(f"{output.name}, {format_bytes(output.size)}".split())
+    handle = bare_marker(output.digest, digits)
+    line = f"{handle} left out, as the content filter of the model's provider refused it: {about}."
+    return Exclusion((seq,), output.digest, line)
+
+
 def plan_opening_exclusion(transcript: Transcript, seq: int, part: int, digits: int) -> Exclusion | None:
     """Return how the text `part` of the opening recorded as `seq` is excluded; None if it cannot be."""
     texts = transcript.opening or ()

@@ -10,8 +10,8 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.errors import ImagesRejected, RefusedImages
-from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.errors import ImagesRejected, InputFiltered, RefusedImages
+from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.messages import Message, ModelInfo, ToolCall
 from helix_desktop.domain.translatable_text import TextContext
 
@@ -246,3 +246,29 @@ def describe_rejection(
     else:
         what, fix = error.what, text("Unpin the image, or choose another model.")
     return ImagesRejected(what, error.why, fix, tuple(item.seq for item in messages))
+
+
+def filtered_output(error: InputFiltered, transcript: Transcript, info: ModelInfo) -> InputFiltered:
+    """Return what is told of a filter's refusal: the newest output may be the cause, if it is still new.
+
+    That is one which the model has not answered, nor the user pinned; without one it is the user's message.
+    """
+    answered_seq = last_answered_seq(transcript, info.label)
+    outputs = [
+        (item.seq, item.event.name)
+        for item in transcript.window.entries()
+        if isinstance(item, LogItem)
+        and isinstance(item.event, ToolAnswered)
+        and item.seq > answered_seq
+        and item.seq not in transcript.rewrites.pinned
+        and item.seq not in transcript.rewrites.excluded
+    ]
+    if not outputs:
+        return error
+    seq, tool = outputs[-1]
+    what = text(
+        "The content filter of {provider} refused the request, perhaps for the newest output ({tool}).",
+        provider=info.provider,
+        tool=tool,
+    )
+    return InputFiltered(what, error.why, text("Send without it, or choose another model."), (seq,))

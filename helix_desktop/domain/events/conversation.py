@@ -301,8 +301,9 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
 
     `details` are the words of another program, such as a model's server. `remedies` name what the app can
     do about it. `cause` says that the budget was spent, that the model `refused_by` refused an image in one
-    of the messages `images`, or that the app was closed in order. `interruption` says why the end was
-    recorded later: the app ended during the turn, or the turn could not be saved.
+    of the messages `images`, that its filter refused one of them, or that the app was closed in order.
+    `interruption` says why the end was recorded later: the app ended during the turn, or the turn could not
+    be saved.
     `spent` are the tokens, by our count, of its requests without a recorded answer, `cost` is in US dollars,
     `unpriced` the tokens that it leaves out as their price is not known.
     """
@@ -311,7 +312,7 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
     what: str = ""
     why: str = ""
     fix: str = ""
-    cause: Literal["", "budget", "image", "closed"] = ""
+    cause: Literal["", "budget", "image", "filter", "closed"] = ""
     images: tuple[int, ...] = ()
     refused_by: str = ""
     remedies: tuple[str, ...] = ()

@@ -158,7 +158,9 @@ class Unpinned(EventBase, frozen=True, tag="unpinned"):
 
 
 class Excluded(EventBase, frozen=True, tag="excluded"):
-    """The user left something out of the requests that follow: `text` stands in its place.
+    """Something is left out of the requests that follow: `text` stands in its place.
+
+    The user did that, or it is an output that the provider's filter refused.
 
     `targets` are the events of a message, of added instructions, or of all that one summary block holds;
     with a `part`, that text of the opening recorded as the target, counted from 1. `digest` names what stood

@@ -152,6 +152,7 @@ _ERROR_CLASSES: dict[str, type[HelixError]] = {
     "ModelRefused": errors.ModelRequestRejected,
     "KeyRefused": errors.AuthenticationFailed,
     "ImagesRefused": errors.ImagesRejected,
+    "InputFiltered": errors.InputFiltered,
     "ModelOverflow": errors.ContextWindowExceeded,
     "ModelNonsense": errors.InvalidModelResponse,
     "ToolError": errors.ToolError,

@@ -151,7 +151,9 @@ class OpenVersion(Intent, frozen=True):
     is_source: bool = False
     versions: tuple[str, ...] = ()
 class ControlTurn(Intent, frozen=True):  # or make an announced retry now
-    how: Literal["continue", "retry", "send_without_images", "stop", "try_now"]
+    how: Literal[
+        "continue", "retry", "send_without_images", "send_without_output", "stop", "try_now"
+    ]
 
 # fmt: on
 

@@ -86,7 +86,8 @@ _UNFINISHED = ("stopped", "interrupted")
 _ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
     "continue": lambda conversation: conversation.continue_turn(CONTINUE),
     "retry": lambda conversation: conversation.retry(),
-    "send_without_images": lambda conversation: conversation.retry_without_images(),
+    "send_without_images": lambda conversation: conversation.retry_without_refused(),
+    "send_without_output": lambda conversation: conversation.retry_without_refused(),
     "stop": lambda conversation: conversation.stop(),
 }
 _MODES: tuple[PermissionMode, ...] = ("ask", "plan", "auto")

@@ -172,6 +172,7 @@ _REMEDIES: dict[str, intents.Intent] = {
     "policy_settings": intents.OpenSettings("policy"),
     "trust_folder": ChangeTrust(True),
     "send_without_images": ControlTurn("send_without_images"),
+    "send_without_output": ControlTurn("send_without_output"),
 }
 
 

@@ -19,7 +19,16 @@ from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.plain_form import MAX_TRIALS, PlainForm, legal_name, plain_request
 from helix_desktop.providers.retry import RetryPolicy
 from tests.support.model_contract import final_response
-from tests.support.model_servers.chat_server import ChatServer, Reply, api_error, text_reply
+from tests.support.model_servers.chat_server import (
+    ChatServer,
+    Raw,
+    Reply,
+    StreamedReply,
+    Text,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
 from tests.support.model_servers.connect import connect_model
 from tests.support.model_servers.dialects import DIALECTS
 
@@ -136,9 +145,13 @@ class Rig:
 
     def __init__(self, dialect: DialectName, http: HttpClient, refuses: Refuses, status: int = 400) -> None:
         self._dialect, self._http, self._refuses, self._status = dialect, http, refuses, status
-        self.form = PlainForm()
+        self.saved: list[Mapping[str, str]] = []
+        self.form = PlainForm(save=self._save)
         self.refused = 0
         self.server = ChatServer(self._reply, wire_format=WIRES[dialect].wire_format)
+
+    async def _save(self, refused: Mapping[str, str]) -> None:
+        self.saved.append(refused)
 
     def _reply(self, body: dict[str, Any]) -> Reply:
         if self._refuses(body):
@@ -170,7 +183,7 @@ async def test_the_refused_part_is_found_and_remembered_alone(
             assert await rig.ask() == "Fine."
         assert rig.form.left_out == {part}
         assert list(rig.form.refused) == [part]
-        assert rig.form.refused[part] == STATUSES[status]
+        assert rig.saved == [{part: STATUSES[status]}]
         assert rig.refused <= (3 if part in ("usage", "cache") else 2), "first, with both, and alone"
         sent = len(rig.server.bodies)
         assert await rig.ask() == "Fine."
@@ -219,18 +232,99 @@ async def test_if_the_plainest_form_is_refused_the_first_refusal_is_told(
         with pytest.raises(ModelRequestRejected) as caught:
             await rig.ask()
         assert len(rig.server.bodies) == 2
+        assert rig.server.bodies[0] == await usual_body(dialect, http)
     assert "the first words" in caught.value.why
     assert rig.form.left_out == frozenset()
+    assert rig.saved == []
+
+
+MARKS: dict[str, Refuses] = {
+    "usage": refuses_usage,
+    "cache": refuses_cache,
+    "reasoning": refuses_reasoning,
+    "ids": lambda body: "item_2" in json.dumps(body),
+    "names": refuses_names,
+    "null": lambda body: any(message.get("content", "") is None for message in body.get("messages", ())),
+}
+ORDERS: list[tuple[DialectName, Refuses, list[str]]] = [
+    ("openai-chat", refuses_equal_roles, ["usage cache", "reasoning", "names", "null"]),
+    ("openai-responses", refuses_equal_roles, ["cache", "reasoning", "ids", "names"]),
+    ("anthropic", refuses_names, ["cache", "reasoning"]),
+]
+
+
+@pytest.mark.parametrize(("dialect", "refuses", "order"), ORDERS)
+async def test_the_parts_come_back_one_at_a_time_hints_and_usage_first(
+    http: HttpClient, dialect: DialectName, refuses: Refuses, order: list[str]
+) -> None:
+    rig = Rig(dialect, http, refuses)
+    async with rig.server:
+        for _ in range(1 + len(order)):
+            await rig.ask()
+        bodies = [body for body in rig.server.bodies if not refuses(body)]
+    returned: set[str] = set()
+    for body, parts in zip(bodies, ["", *order], strict=True):
+        returned.update(parts.split())
+        assert {part for part, has in MARKS.items() if has(body)} == returned
+
+
+NAMED: list[tuple[DialectName, str, Refuses]] = [
+    ("openai-chat", "invalid field stream_options", refuses_usage),
+    ("openai-chat", "invalid field prompt_cache_key", refuses_cache),
+    ("openai-chat", "unexpected field reasoning", refuses_reasoning),
+    ("anthropic", "invalid field cache_control", refuses_cache),
+    ("openai-responses", "invalid field prompt_cache_key", refuses_cache),
+    ("openai-responses", "unexpected encrypted reasoning", refuses_reasoning),
+]
+
+
+@pytest.mark.parametrize("status", STATUSES)
+@pytest.mark.parametrize(("dialect", "words", "refuses"), NAMED)
+async def test_what_a_refusal_names_leaves_alone(
+    http: HttpClient, dialect: DialectName, words: str, refuses: Refuses, status: int
+) -> None:
+    rig = Rig(dialect, http, refuses)
+
+    def reply(body: dict[str, Any]) -> Reply:
+        return api_error(status, words) if refuses(body) else text_reply("Fine.")
+
+    async with ChatServer(reply, wire_format=WIRES[dialect].wire_format) as rig.server:
+        assert await rig.ask() == "Fine."
+        first, second = rig.server.bodies
+    others = {part for part, has in MARKS.items() if has(first) and has is not refuses}
+    assert {part for part, has in MARKS.items() if has(second)} >= others - {"ids"}
+    assert rig.form.left_out == frozenset()
+
+
+@pytest.mark.parametrize("dialect", WIRES)
+async def test_a_refusal_inside_a_stream_counts_until_text_has_come(
+    http: HttpClient, dialect: DialectName
+) -> None:
+    wire = WIRES[dialect].wire_format
+    refusal = Raw(wire.stream_error("invalid_request_error", WORDS))
+    for parts, count in (((refusal,), 2), ((Text("Half of"), refusal), 1)):
+        replies = StreamedReply(*parts), text_reply("Fine.")
+        rig = Rig(dialect, http, refuses_names)
+        async with ChatServer(replies_in_order(*replies), wire_format=wire) as rig.server:
+            if count == 1:
+                with pytest.raises(ModelError):
+                    await rig.ask()
+            else:
+                assert await rig.ask() == "Fine."
+            assert len(rig.server.bodies) == count
 
 
 OTHERS: list[tuple[int, str]] = [
     (401, "invalid message"),
     (402, "invalid message"),
+    (408, "invalid message"),
     (413, "invalid message"),
     (429, "invalid message"),
     (403, "the key has no permission for this message"),
     (400, "prompt is too long: 215000 tokens > 200000 maximum"),
     (404, "The model `m` does not exist"),
+    (400, "m is not a valid model ID"),
+    (400, "API key not valid"),
     (400, "max_tokens is too large"),
     (400, "insufficient_quota: unknown field"),
     (400, "The response was filtered due to the prompt triggering content management policy"),

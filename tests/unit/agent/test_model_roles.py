@@ -60,7 +60,7 @@ async def test_the_turn_names_the_image_and_continues_without_it() -> None:
     ended = rig.events(TurnEnded)[-1]
     assert (ended.how, ended.cause, ended.why) == ("failed", "image", "Could not process image")
     assert ended.what == "test rejected an image: bad.png."
-    await rig.conversation.retry_without_images()
+    await rig.conversation.retry_without_refused()
     await rig.wait_until_idle()
     assert rig.events(TurnEnded)[-1].how == "done"
     assert [event.reason for event in rig.events(SweepMade)] == [SweepReason.REFUSED]

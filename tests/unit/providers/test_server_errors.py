@@ -29,6 +29,7 @@ from helix_desktop.providers.server_errors import (
     MAX_QUOTE_CHARS,
     error_for_status,
     extract_error_text,
+    is_form_refused,
     is_quota_used_up,
 )
 from tests.support.model_servers.canned_http import CannedResponse
@@ -571,3 +572,68 @@ def test_any_text_is_read_without_an_exception(status: int, body: str, message: 
 )
 def test_a_quota_for_longer_than_a_wait_is_used_up(message: str, is_over: bool) -> None:
     assert is_quota_used_up(message) is is_over
+
+
+def is_about_form(status: int, message: str, code: str | None = None) -> bool:
+    body = {"error": {"message": message, "type": "invalid_request_error", "code": code}}
+    return is_form_refused(status, json.dumps(body), refusal(status, body))
+
+
+@for_each(
+    ("status", "message"),
+    [
+        (400, "Invalid model name passed in model=m. Call `/v1/models` to view available models"),
+        (400, "m is not a valid model ID"),
+        (400, "The requested model is not supported."),
+        (400, "The model `m` has been decommissioned and is no longer supported."),
+        (400, "No models loaded. Please load a model."),
+        (422, "Model m is not available"),
+        (400, "API key not valid. Please pass a valid API key."),
+        (400, "Incorrect API key provided"),
+        (400, "Invalid token"),
+        (400, "You have reached your specified API usage limits."),
+        (400, "Your credit balance is too low"),
+        (400, "max_tokens: 128000 > 64000, which is the maximum allowed number of output tokens"),
+        (400, "maxOutputTokens must be below 8192"),
+        (400, "max_new_tokens must be <= 4096"),
+        (400, "max tokens must be less than 8192"),
+        (400, "Output blocked by content filtering policy"),
+        (400, "Content Exists Risk"),
+        (400, "Input data may contain inappropriate content."),
+        (400, "The request was rejected because it was considered high risk"),
+        (400, "系统检测到输入或生成内容可能包含不安全或敏感内容"),
+        (403, "Your message was blocked by a guardrail"),
+        *(
+            (status, "invalid message")
+            for status in (401, 402, 405, 408, 409, 413, 415, 429, 502, 503, 504, 529)
+        ),
+    ],
+)
+def test_refusals_that_no_other_form_prevents(status: int, message: str) -> None:
+    assert not is_about_form(status, message)
+
+
+@for_each("code", ["model_not_found", "insufficient_quota", "content_filter", "data_inspection_failed"])
+def test_a_code_says_why_whatever_the_message(code: str) -> None:
+    assert not is_about_form(400, "Bad request", code)
+
+
+@for_each(
+    ("status", "message"),
+    [
+        (400, ""),
+        (400, "Bad request"),
+        (422, "body.messages.2.content: Input should be a valid string"),
+        (400, "Conversation roles must alternate user/assistant/user/assistant/..."),
+        (500, "Only user and assistant roles are supported"),
+        (500, "'NoneType' object has no attribute 'strip'"),
+        (500, 'can only concatenate str (not "NoneType") to str'),
+        (500, "Jinja: unknown filter 'tojson'"),
+        (403, "invalid field: extra"),
+        (404, "Item with id 'rs_1' not found."),
+        (400, "For this model, content arrays are not supported"),
+        (400, "Unexpected token id in message"),
+    ],
+)
+def test_refusals_that_a_plainer_form_may_prevent(status: int, message: str) -> None:
+    assert is_about_form(status, message)

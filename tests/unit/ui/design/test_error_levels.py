@@ -32,7 +32,8 @@ ALARMS = {
     "InstanceNotResponding", "InvalidRecording", "InvalidArchive", "ArchiveWriteFailed", "StoreError",
     "StoreLocked", "StoreClosed", "StoreUnreadable", "StoreFormatUnknown", "StoreDamaged", "StoreWriteFailed",
     "ContentDamaged", "ContentTooLarge", "ModelError", "ModelUnreachable", "ModelRequestRejected",
-    "AuthenticationFailed", "ImagesRejected", "ContextWindowExceeded", "InvalidModelResponse", "ToolError",
+    "AuthenticationFailed", "ImagesRejected", "InputFiltered", "ContextWindowExceeded",
+    "InvalidModelResponse", "ToolError",
     "UnknownTool", "SubagentFailed", "RequestInvalid", "RequestTooLarge", "ReadingLost",
 }  # fmt: skip
 

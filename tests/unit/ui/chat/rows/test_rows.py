@@ -20,6 +20,7 @@ from helix_desktop.domain.errors import (
     ContextWindowExceeded,
     HelixError,
     ImagesRejected,
+    InputFiltered,
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.events.conversation import (
@@ -374,6 +375,11 @@ LOG = [
         ),
         (WorkspaceUntrusted(verbatim("This folder isn't trusted yet.")), ["Trust folder…"]),
         (ImagesRejected(verbatim("box refused an image.")), ["Send without images", "Choose model…"]),
+        (
+            InputFiltered(verbatim("A filter refused it."), seqs=(4,)),
+            ["Send without the output", "Choose model…"],
+        ),
+        (InputFiltered(verbatim("A filter refused it.")), ["Choose model…"]),
         (HelixError(verbatim("It broke."), remedies=("open_log",)), ["Open log folder"]),
         (HelixError(verbatim("It broke.")), []),
     ],
