@@ -124,7 +124,11 @@ _WEBHOOK = re.compile(
 )
 _PRIVATE_KEY = re.compile(r"-----BEGIN ([A-Z0-9 ]*)PRIVATE KEY( BLOCK)?-----")
 _BASE64_LINE = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=])")
+_CUT_KEY = re.compile(
+    r"(?:(?:[ \t]*(?:\r?\n|(?:\\r)?\\n)[ \t]*|[ \t]+)[A-Za-z0-9+/]{16,}={0,2}(?![A-Za-z0-9+/=]))+"
+)
 _MAX_KEY_CHARS = 20_000
+_KEY_SHARE = 0.6  # of the characters between the first line of a key and its last
 
 _STRONG = (
     r"passw(?:or)?d|passphrase|pwd|secret|token|credentials?"
@@ -138,8 +142,11 @@ _NAMED = re.compile(  # the end of a name: searched from its beginning, it would
 )
 _STRONG_END = re.compile(rf"(?i)(?:{_STRONG}|authorization)$")
 _NAME_CHARS = 40
+_LOGIN_CHARS = 110  # of an address before the password of a login
 _HEADER = re.compile(r"(?i)(?<![A-Za-z0-9])(?:bearer|basic)(?:\s+|%20)([A-Za-z0-9._~+/=-]{6,})")
 _LOGIN = re.compile(r"(?<=://)([^/\s@:\"'<>`\\]{1,100}):([^/\s@\"'<>`]{1,200})@")
+_OF_LOGIN = re.compile(r"://[^/\s@\"'<>`]*:$")
+"""What stands before the password of a login in an address, which with the host looks like a mailbox."""
 _LOGIN_ALONE = re.compile(r"(?<=://)([A-Za-z0-9_-]{16,})@")
 _OPTION = re.compile(
     r"(?i)(?<![^\s\"'`(\[])--?([a-z0-9_-]{0,30}?(?:password|passwd|passphrase|pwd|secret|token|api-?key"
@@ -241,7 +248,9 @@ def private_values(text: str) -> Iterator[PrivateValue]:
     for chunk in _chunks(text):
         yield from _numbers(chunk)
         for match in _EMAIL.finditer(chunk):
-            if _is_mailbox(match[0]):
+            start = match.start()
+            is_of_login = _OF_LOGIN.search(chunk, max(0, start - _LOGIN_CHARS), start)
+            if _is_mailbox(match[0]) and not is_of_login:
                 yield PrivateValue("email", match[0])
 
 
@@ -289,18 +298,20 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _private_keys(text: str) -> Iterator[PrivateValue]:
-    """Yield private keys from their first line to their last, and each line: notes repeat single ones."""
+    """Yield private keys from their first line to their last, and each line: notes repeat single ones.
+
+    Of one that is cut, the lines right behind its first one. Code that names these lines has no key between.
+    """
     for match in _PRIVATE_KEY.finditer(text):
         footer = f"-----END {match[1]}PRIVATE KEY{match[2] or ''}-----"
         end = text.find(footer, match.end(), match.end() + _MAX_KEY_CHARS)
-        if end < 0:  # it is cut: what looks like the rest of it
-            end = min(len(text), match.end() + _MAX_KEY_CHARS)
-            footer = ""
-        body = text[match.end() : end]
-        lines = [found[0] for found in _BASE64_LINE.finditer(body.replace("\\n", "\n").replace("\\r", "\r"))]
-        if not lines:
+        cut = _CUT_KEY.match(text, match.end(), match.end() + _MAX_KEY_CHARS)
+        body = text[match.end() : end] if end >= 0 else cut[0] if cut is not None else ""
+        body = re.sub(r"\\[nr]", "\n", body)
+        lines = [found[0] for found in _BASE64_LINE.finditer(body)]
+        if sum(map(len, lines)) < _KEY_SHARE * len("".join(body.split())) or not lines:
             continue
-        if footer:
+        if end >= 0:
             yield PrivateValue("private-key", text[match.start() : end + len(footer)])
         yield from (PrivateValue("private-key", line) for line in lines)
 
@@ -323,7 +334,12 @@ def _named_values(chunk: str) -> Iterator[PrivateValue]:
             value = value.rstrip(".:!?")
         following = chunk[match.end() : match.end() + 1]
         name = _whole_name(chunk, match)
-        if name and _is_secret(name, match["sep"], value, following, is_quoted=quoted is not None):
+        is_login = chunk.endswith("://", 0, match.end("end") - len(name))
+        if (
+            name
+            and not is_login
+            and _is_secret(name, match["sep"], value, following, is_quoted=quoted is not None)
+        ):
             yield PrivateValue("named", value, name)
     for match in _HEADER.finditer(chunk):
         value = match[1].rstrip(".")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractAsyncContextManager
 from itertools import accumulate
 from pathlib import Path
@@ -45,6 +46,8 @@ _NO_TEXTS = frozenset((
     "cause", "effort", "agent", "bound",
 ))  # fmt: skip
 """Fields that hold ids, digests, one of a few words, and what only the model's server can read."""
+_ON_THEIR_OWN = frozenset(("configured", "card", "account", "email", "home", "name"))
+"""Kinds of values that are no part of a secret, also where one has them."""
 _DERIVED = "identifiers"
 """The field with the names in a text: one can be a part of a secret."""
 
@@ -91,11 +94,16 @@ class SharedSession:
         self._joint = _joint(self._texts)
         self._whole = self._joint.join(self._texts)
         self._found = private_details.find(self._whole)
+        self._wholes = _wholes(self._found.values())
         self.removals = tuple(self._removals())
 
-    def document(self, suffix: str, put_back: Collection[str] = ()) -> str:
+    def document(self, suffix: str, put_back: Set[str] = frozenset()) -> str:
         """Return it in the format of a file's ending, with the values that are to be `put_back`."""
-        removed = [private for value, private in self._found.items() if value not in put_back]
+        removed = [
+            private
+            for value, private in self._found.items()
+            if value not in put_back and not self._wholes.get(value, frozenset()) & put_back
+        ]
         texts = self._private_details.remove(self._whole, removed).split(self._joint)
         title, markdown, *others = texts
         rest = iter(others)
@@ -116,12 +124,17 @@ class SharedSession:
         return session_markdown(title, main, versions)
 
     def _removals(self) -> Iterator[Removal]:
-        """Yield the values that the texts have, with their first places."""
+        """Yield the values that the texts have, with their first places; each part with its whole."""
         step = len(self._joint)
         starts = [0, *accumulate(len(each) + step for each in self._texts)]
         places = [*_places(self._documents)]
         for private in self._found.values():
-            matches = [match.span() for match in value_pattern(private).finditer(self._whole)]
+            if private.value in self._wholes:
+                continue
+            parts = [part for part, wholes in self._wholes.items() if private.value in wholes]
+            forms = [private, *(self._found[part] for part in sorted(parts, key=len, reverse=True))]
+            pattern = re.compile("|".join(value_pattern(form).pattern for form in forms))
+            matches = [match.span() for match in pattern.finditer(self._whole)]
             if not matches:
                 continue
             start, end = matches[0]
@@ -183,6 +196,13 @@ class SharingService:
         except OSError as error:
             raise refused_write(path, error) from error
         return len(document.encode())
+
+
+def _wholes(found: Iterable[PrivateValue]) -> dict[str, Set[str]]:
+    """Return the secrets that are parts of others, with these: they go and come back together."""
+    secrets = [private.value for private in found if private.kind not in _ON_THEIR_OWN]
+    wholes = {part: {whole for whole in secrets if part in whole and part != whole} for part in secrets}
+    return {part: longer for part, longer in wholes.items() if longer}
 
 
 def _around(whole: str, start: int, end: int, private: PrivateValue) -> str:

@@ -65,6 +65,9 @@ def test_a_secret_of_each_kind_is_found_whole(planted: Planted) -> None:
         "version: 1.2.3-beta.4, token_version=2.10.1",
         "secret_token_name = 'GITHUB_TOKEN'",
         '"tokenType": "identifier", "token": "identifier"',
+        'if "-----BEGIN PRIVATE KEY-----" in text: CalculateAttributionWithAccumulated(DefaultEndpoints1)',
+        "HEAD = '-----BEGIN PRIVATE KEY-----'\ndef join_all_of_the_lines(linesOfTheKeyItself): ...\n"
+        "TAIL = '-----END PRIVATE KEY-----'",
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
@@ -87,6 +90,21 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
 )
 def test_usual_forms_are_found(text: str) -> None:
     assert has_form_of_secret(text)
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\\n", "\r\n"])
+def test_of_a_private_key_that_is_cut_the_lines_are_found(line_end: str) -> None:
+    """What stands behind them stays."""
+    lines = [f"MIIEvQ{number}" + "aB3/" * 14 for number in range(3)]
+    text = line_end.join(
+        ("-----BEGIN RSA PRIVATE KEY-----", *lines, "", "CalculateAttributionWithAccumulated")
+    )
+    assert found(text) == lines
+
+
+def test_a_login_in_an_address_is_no_mailbox() -> None:
+    text = "https://bot:hunter22xyz@host.example.org/a and https://example.org/?by=ann@example.org"
+    assert found(text) == ["bot:hunter22xyz@", "hunter22xyz", "ann@example.org"]
 
 
 @pytest.mark.parametrize(

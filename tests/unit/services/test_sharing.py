@@ -163,6 +163,17 @@ async def test_what_was_taken_out_can_be_put_back_one_by_one(suffix: str) -> Non
     assert REMOVED not in everything
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+async def test_a_part_of_a_secret_comes_back_with_it(suffix: str) -> None:
+    """It is not listed: a login is one value, also where its password stands alone."""
+    words = "postgres://app:Tr0ub4dor-a4bkJg@db/app and alone Tr0ub4dor-a4bkJg, or bob-Tr0ub4dor-a4bkJg."
+    session = await shared(UserSpoke(words, 1), title="nothing to hide")
+    (removal,) = session.removals
+    assert (removal.value, removal.count) == ("app:Tr0ub4dor-a4bkJg@", 3)
+    assert "Tr0ub4dor" not in session.document(suffix)
+    assert words in session.document(suffix, {removal.value})
+
+
 async def test_each_removal_has_its_kind_and_place() -> None:
     session = await shared(*EVENTS)
     by_kind = {removal.kind: removal for removal in session.removals}
