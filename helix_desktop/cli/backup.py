@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import tempfile
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -22,9 +21,8 @@ from helix_desktop.cli.output import (
 )
 from helix_desktop.cli.sessions import find_session
 from helix_desktop.cli.workspace_command import (
-    STANDARD_INPUT,
+    named_files,
     resolve_workspace,
-    standard_input,
     with_services,
     with_workspace,
 )
@@ -216,9 +214,7 @@ def import_sessions(args: argparse.Namespace) -> int:
     if len(args.paths) == 1 and args.paths[0].suffix == ARCHIVE_SUFFIX and not args.list:
         args.file = args.paths[0]
         return import_file(args)
-    if args.list:
-        return with_services(args, lambda services: _list(services, args))
-    if not (args.paths or args.all):
+    if not (args.paths or args.all or args.list):
         raise InvalidInput(
             text("Nothing was chosen to import."),
             fix=text(
@@ -228,19 +224,11 @@ def import_sessions(args: argparse.Namespace) -> int:
             ),
         )
 
-    if not any(path == Path(STANDARD_INPUT) for path in args.paths):
+    with named_files(args.paths) as paths:
+        args.paths = paths
+        if args.list:
+            return with_services(args, lambda services: _list(services, args))
         return _import_found(args)
-    with tempfile.TemporaryDirectory(prefix="helix-input-") as folder:
-        data = standard_input()
-        file = Path(folder, f"stdin{_ending(data)}")
-        file.write_bytes(data)
-        args.paths = [file if path == Path(STANDARD_INPUT) else path for path in args.paths]
-        return _import_found(args)
-
-
-def _ending(data: bytes) -> str:
-    """Return what the name of a session file ends with: of JSON lines, or of one JSON document."""
-    return ".json" if data.lstrip().startswith(b"[") else ".jsonl"
 
 
 def _import_found(args: argparse.Namespace) -> int:

@@ -5,21 +5,25 @@ from __future__ import annotations
 import argparse
 import math
 import sqlite3
+import threading
 import time
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from helix_desktop.cli.output import print_err, print_json, print_out
+from helix_desktop.cli.output import print_err, print_json, print_notice, print_out
+from helix_desktop.cli.workspace_command import named_files
 from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy_numbers import PROFILES, REFERENCE_WINDOW, ContextPolicy, policy_from
-from helix_desktop.domain.choices import AGENT_NAMES
+from helix_desktop.domain.choices import AGENT_NAMES, ARCHIVE_SUFFIX
 from helix_desktop.domain.errors import InvalidInput, InvalidRecording
 from helix_desktop.domain.events.conversation import AssistantSpoke
+from helix_desktop.domain.events.foreign import SessionImported
+from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Usage
 from helix_desktop.domain.translatable_text import (
     TextContext,
@@ -36,16 +40,40 @@ from helix_desktop.replay.measure import (
     measure_recording,
     totals_of,
 )
-from helix_desktop.replay.recording import messages_of_log, recorded_usage, recording_facts
+from helix_desktop.replay.recording import (
+    messages_of_log,
+    recorded_usage,
+    recorded_window,
+    recording_facts,
+)
 from helix_desktop.services.foreign_import import read_session
+from helix_desktop.store.archive_file import (
+    ArchivedContent,
+    ArchivedSession,
+    read_archive,
+    unreadable_archive,
+)
+from helix_desktop.system.exit_codes import FAILED
 from helix_desktop.words.numbers import format_integer
 from helix_desktop.words.policies import profile_name
-from helix_desktop.words.translation import Translator, current_language, translate
+from helix_desktop.words.translation import Translator, current_language, error_text, translate
 
 tr = Translator("Command line")
 text = TextContext("Command line")
 
 PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
+
+
+class _Session(NamedTuple):
+    """A session to replay, with its contents by their digests; `agent` is empty for an own one."""
+
+    name: str
+    log: Sequence[RecordedEvent]
+    contents: Mapping[str, bytes]
+    agent: str = ""
+
+
+_Source = Path | FoundSession | _Session
 
 
 class _Measured(NamedTuple):
@@ -58,27 +86,50 @@ class _Measured(NamedTuple):
 
 
 def replay(args: argparse.Namespace) -> int:
-    """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
+    """Measure recordings and print the figures; return 1 if some could not be measured.
+
+    Raises InvalidRecording, InvalidInput, InvalidArchive.
+    """
     policy = load_policy(args.policy)
-    sources = [source for path in dict.fromkeys(args.files) for source in _sources(path)]
-    measured = list[_Measured]()
+    with named_files(args.files) as paths:
+        sources = [source for path in dict.fromkeys(paths) for source in _sources(path)]
+        measured, errors = _measure_all(sources, policy, args.window)
+    if errors and not measured:
+        raise errors[0]
+    for error in errors:
+        print_notice(error_text(error))
+    _print_figures(measured, args.json)
+    return FAILED if errors else 0
+
+
+def _measure_all(
+    sources: Sequence[_Source], policy: ContextPolicy, window: int
+) -> tuple[list[_Measured], list[InvalidRecording]]:
+    """Return the figures of the sources, and why some have none."""
+    measured, errors = list[_Measured](), list[InvalidRecording]()
     reported_at = time.monotonic()
     for done, source in enumerate(sources, 1):
-        if isinstance(source, Path):
-            measured.append(_Measured(measure_recording(source, policy, args.window or REFERENCE_WINDOW)))
-        else:
-            measured.append(_measure_foreign(source, policy, args.window))
+        try:
+            if isinstance(source, Path):
+                figures = measure_recording(source, policy, window or REFERENCE_WINDOW)
+                measured.append(_Measured(figures))
+            else:
+                session = source if isinstance(source, _Session) else _read(source)
+                measured.append(_measure_session(session, policy, window))
+        except InvalidRecording as error:
+            errors.append(error)
         if time.monotonic() - reported_at >= PROGRESS_INTERVAL_S and done < len(sources):
             reported_at = time.monotonic()
             print_err(tr("{done} of {total} recordings measured", done=done, total=len(sources)))
+    return measured, errors
+
+
+def _print_figures(measured: Sequence[_Measured], as_json: bool) -> None:
     totals = totals_of([one.figures for one in measured])
-    if args.json:
-        document = {
-            "files": [_document(one) for one in measured],
-            "total": msgspec.to_builtins(totals),
-        }
-        print_json(document)
-        return 0
+    if as_json:
+        documents = [_document(one) for one in measured]
+        print_json({"files": documents, "total": msgspec.to_builtins(totals)})
+        return
     names = [translate(name) for name, _ in _ROWS]
     cells = [cell(totals) for _, cell in _ROWS]
     name_width, cell_width = max(map(len, names)), max(map(len, cells))
@@ -112,19 +163,21 @@ def replay(args: argparse.Namespace) -> int:
             print_err(tr("{file}: lost {calls}", file=one.file, calls=one.reach.lost))
         for reason in one.faults.reasons:
             print_err(tr("{file}: {problem}", file=one.file, problem=reason))
-    return 0
 
 
-def _sources(path: Path) -> list[Path | FoundSession]:
-    """Return the sessions of other agents in a file or folder; a file that has none is a recording.
+def _sources(path: Path) -> list[_Source]:
+    """Return the sessions in a file or folder; a file that has none is a recording.
 
-    Raises InvalidRecording for a folder without any.
+    Raises InvalidRecording for a folder or an export without any, InvalidArchive.
     """
+    is_archive = path.suffix == ARCHIVE_SUFFIX and not path.is_dir()
+    if is_archive and (sessions := list(_archived(path))):
+        return [*sessions]
     try:
-        found = [] if not path.exists() or path.is_fifo() else list(find_in(path))
+        found = [] if is_archive or not path.exists() or path.is_fifo() else list(find_in(path))
     except (OSError, sqlite3.Error):
         found = []
-    if path.is_dir() and not found:
+    if (is_archive or path.is_dir()) and not found:
         raise InvalidRecording(
             text("No sessions found in {path}.", path=path),
             text("Known are those of {agents}.", agents=tuple(AGENT_NAMES.values())),
@@ -136,11 +189,30 @@ def _sources(path: Path) -> list[Path | FoundSession]:
     return [each.source.path for each in found] if is_recording else list(found)
 
 
-def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) -> _Measured:
-    """Measure a session of another agent, with a context window in tokens; 0: that of its model.
+def _archived(path: Path) -> Iterator[_Session]:
+    """Yield the sessions of a file that Helix exported. Raises InvalidArchive."""
+    contents = dict[str, bytes]()
+    logs = dict[str, list[RecordedEvent]]()
+    try:
+        for part in read_archive(path, threading.Event()):
+            match part:
+                case ArchivedContent(digest=digest, data=data):
+                    contents[digest] = data
+                case ArchivedSession(header=header, events=events):
+                    branch = header.branch
+                    before = logs.get(branch.parent, []) if branch is not None else []
+                    upto = branch.seq if branch is not None else 0
+                    log = [*(recorded for recorded in before if recorded.seq <= upto), *events]
+                    logs[header.id] = log
+                    imported = (each.event for each in log if isinstance(each.event, SessionImported))
+                    agent = next((AGENT_NAMES[event.agent] for event in imported), "")
+                    yield _Session(f"{path}#{header.id[:8]}", log, contents, agent)
+    except OSError as error:
+        raise unreadable_archive(path, error) from error
 
-    Raises InvalidRecording.
-    """
+
+def _read(found: FoundSession) -> _Session:
+    """Return a session of another agent. Raises InvalidRecording."""
     vocabulary = resources_dir() / "tokenizers" / "o200k_base.tiktoken"
     what = text("The recording {path} can't be read.", path=found.source.path)
     try:
@@ -149,15 +221,25 @@ def _measure_foreign(found: FoundSession, policy: ContextPolicy, window: int) ->
         raise InvalidRecording(what, system_reason(error)) from error
     except (EOFError, sqlite3.Error) as error:
         raise InvalidRecording(what, verbatim(str(error))) from error
-    messages, compactions = messages_of_log(log, contents)
-    if not any(message["role"] == "assistant" for message in messages):
-        raise InvalidRecording(what, text("It has no answer of a model to replay."))
     name = str(found.source.path) + (f"#{found.id}" if found.source.session else "")
-    answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
+    return _Session(name, log, contents, AGENT_NAMES[found.agent])
+
+
+def _measure_session(session: _Session, policy: ContextPolicy, window: int) -> _Measured:
+    """Measure a session, with a context window in tokens; 0: that of its model. Raises InvalidRecording."""
+    messages, compactions = messages_of_log(session.log, session.contents)
+    if not any(message["role"] == "assistant" for message in messages):
+        raise InvalidRecording(
+            text("The recording {path} can't be read.", path=session.name),
+            text("It has no answer of a model to replay."),
+        )
+    answers = [recorded.event for recorded in session.log if isinstance(recorded.event, AssistantSpoke)]
     model = next((answer.model for answer in reversed(answers) if answer.model), "")
-    size = window or _catalog().window(model) or REFERENCE_WINDOW
-    figures = measure_messages(name, messages, policy, recording_facts(size), compactions)
-    return _Measured(figures, model, AGENT_NAMES[found.agent], recorded_usage(log))
+    spec = _catalog().vendors_spec(model)
+    size = window or recorded_window(session.log) or spec.window or REFERENCE_WINDOW
+    facts = recording_facts(size, spec)
+    figures = measure_messages(session.name, messages, policy, facts, compactions)
+    return _Measured(figures, model, session.agent, recorded_usage(session.log))
 
 
 def _catalog() -> ModelCatalog:
@@ -178,7 +260,7 @@ def _recorded_text(measured: _Measured, usage: Usage) -> str:
 
 
 def _document(measured: _Measured) -> dict[str, object]:
-    """Return the figures as JSON; of a session of another agent also its model, and what that would cost.
+    """Return the figures as JSON; of a session also its model, and what that would cost.
 
     The cost is that of the input, in US dollars, as `billed` estimates it; None where no price is known.
     `recorded` are the tokens that the agent says it took; None where it does not.
@@ -188,7 +270,7 @@ def _document(measured: _Measured) -> dict[str, object]:
     own = totals_of([figures])
     more: dict[str, object] = {}
     if model:
-        price = _catalog().input_price(model) / 1_000_000
+        price = _catalog().vendors_spec(model).price_in / 1_000_000
         more = {
             "model": model,
             "cost": round(figures.managed.billed * price, 10) if price else None,

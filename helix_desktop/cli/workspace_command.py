@@ -9,9 +9,10 @@ import re
 import signal
 import stat
 import sys
+import tempfile
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +64,24 @@ STANDARD_INPUT = "-"
 def standard_input() -> bytes:
     """Return what standard input holds, to its end. Raises OSError."""
     return sys.stdin.buffer.read()
+
+
+@contextmanager
+def named_files(paths: Sequence[Path]) -> Iterator[list[Path]]:
+    """Yield the paths, with a file that holds standard input in the place of `-`. Raises OSError."""
+    if Path(STANDARD_INPUT) not in paths:
+        yield list(paths)
+        return
+    data = standard_input()
+    with tempfile.TemporaryDirectory(prefix="helix-input-") as folder:
+        file = Path(folder, f"stdin{_session_suffix(data)}")
+        file.write_bytes(data)
+        yield [file if path == Path(STANDARD_INPUT) else path for path in paths]
+
+
+def _session_suffix(data: bytes) -> str:
+    """Return what the name of a session file ends with: of JSON lines, or of one JSON document."""
+    return ".json" if data.lstrip().startswith(b"[") else ".jsonl"
 
 
 class TerminalApprover(FixedApprover):

@@ -104,20 +104,12 @@ class ModelCatalog:
                     return vendor.sourced_spec(entry, host in vendor.hosts)
         return None
 
-    def input_price(self, model: str) -> float:
-        """Return the US dollars per million input tokens at the model's own vendor; 0: not known."""
-        return next((spec.price_in for spec in self._specs_of(model) if spec.price_in), 0.0)
-
-    def window(self, model: str) -> int:
-        """Return the context window of a model at its own vendor, in tokens; 0: not known."""
-        priced = (spec.window for spec in self._specs_of(model) if spec.price_in and spec.window)
-        return next(priced, 0)
-
-    def _specs_of(self, model: str) -> Iterator[ModelSpec]:
-        """Yield the figures of a model at the servers of all vendors; with prices at its own vendor's."""
+    def vendors_spec(self, model: str) -> ModelSpec:
+        """Return the figures of a model at its own vendor; without any where it has no price there."""
         hosts = (host for vendor in self.vendors for host in vendor.hosts)
         specs = (self.spec_for(f"https://{host}", model) for host in hosts)
-        yield from (spec.spec for spec in specs if spec is not None)
+        priced = (found.spec for found in specs if found is not None and found.spec.price_in)
+        return next(priced, ModelSpec())
 
     def _ranked(self, host: str) -> Iterator[tuple[Vendor, dict[str, CatalogEntry]]]:
         """Yield the host's vendor with its entries; all vendors if the host has none or lists no models."""

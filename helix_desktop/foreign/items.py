@@ -82,11 +82,15 @@ class AnswerPart(Item, frozen=True, kw_only=True):
 
 
 class CallUsage(Item, frozen=True, kw_only=True):
-    """What a model call took, in tokens and US dollars; the newest of the same group counts."""
+    """What a model call took, in tokens and US dollars; the newest of the same group counts.
+
+    `window` is the model's context window in tokens; 0: not recorded.
+    """
 
     group: str
     usage: Usage
     cost: float = 0.0
+    window: int = 0
 
 
 class Output(Item, frozen=True, kw_only=True):

@@ -354,7 +354,8 @@ class CodexReader(Reader):
                 self._total = total
                 usage = _usage(as_dict(info.get("last_token_usage")))
                 if is_news and usage and not self._records_usage:
-                    yield CallUsage(group=self._group, usage=usage)
+                    window = as_count(info.get("model_context_window"))
+                    yield CallUsage(group=self._group, usage=usage, window=window)
                 self._answers += 1
             case "turn_aborted":
                 yield TurnOver(how="stopped", why=as_text(event.get("reason")))

@@ -8,20 +8,18 @@ from typing import NamedTuple
 
 import msgspec
 
+from helix_desktop.context.window.provider_cache import USUAL_PRICES, CachePrices
 from helix_desktop.domain.messages import Message
 from helix_desktop.replay.token_counters import MessageTokenCounter
-
-CACHED, FRESH, SUMMARIZED = 0.1, 1.25, 1.0
-"""Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, and of a
-summarizing call. Source: the common price list of prompt caching with a short life."""
 
 
 class SentTotals(msgspec.Struct, frozen=True):
     """The sums of one replay; tokens unless a name says otherwise.
 
-    `billed` prices as cached the leading messages that equal those of the previous request, and the text
-    that the first different message shares with its predecessor: the cache is an ideal one, which forgets
-    nothing. `tool_tokens` are those of the texts of tool messages, in all requests together.
+    `billed` is in tokens of fresh input, by the prices of the model. It counts as cached the leading messages
+    that equal those of the previous request, and the text that the first different message shares with its
+    predecessor: the cache is an ideal one, which forgets nothing. A summarizing call is fresh. `tool_tokens`
+    are those of the texts of tool messages, in all requests together.
     """
 
     requests: int
@@ -44,8 +42,15 @@ class SharedTokens(NamedTuple):
 class RequestTotals:
     """Sums up requests; each has `always` tokens in front of its messages: system prompt and tools."""
 
-    def __init__(self, counter: MessageTokenCounter, window_size: int, always: int = 0) -> None:
+    def __init__(
+        self,
+        counter: MessageTokenCounter,
+        window_size: int,
+        always: int = 0,
+        prices: CachePrices = USUAL_PRICES,
+    ) -> None:
         self._counter, self._window, self._always = counter, window_size, always
+        self._prices = prices
         self._previous: tuple[Message, ...] = ()
         self._sizes: list[int] = []  # of each message of the previous request
         self._tool_sizes: list[int] = []
@@ -87,7 +92,7 @@ class RequestTotals:
         return SentTotals(
             requests=requests,
             input_tokens=total,
-            billed=price(total, self._shared) + SUMMARIZED * sum(summary_tokens),
+            billed=bill_of(total, self._shared, self._prices) + sum(summary_tokens),
             tool_tokens=self._tool_sum,
             mean_window=total / requests if requests else 0.0,
             peak_window=max(self._sums, default=0),
@@ -96,6 +101,6 @@ class RequestTotals:
         )
 
 
-def price(total: int, shared: int) -> float:
-    """Return what input tokens cost of which so many are read from the cache."""
-    return CACHED * shared + FRESH * (total - shared)
+def bill_of(total: float, shared: float, prices: CachePrices) -> float:
+    """Return what input costs of which so many tokens are read from the cache, in tokens of fresh input."""
+    return prices.read * shared + prices.write * (total - shared)

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 
 from helix_desktop.context.policy_numbers import ContextPolicy
 from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.context.window.provider_cache import cache_prices
 from helix_desktop.context.window.used_tokens import replayed_tokens
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, RECALL_TOOL
 from helix_desktop.domain.errors import DigestUnknown, HelixError, RequestInvalid, RequestTooLarge, StoreError
@@ -359,10 +360,10 @@ def measure_messages(
     `compactions` are those of another agent, each with the number of messages in front of it; with None no
     facts are compared, which would take as long as the replay.
     """
-    counter, window = MessageTokenCounter.bundled(), facts.info.window
+    counter, window, prices = MessageTokenCounter.bundled(), facts.info.window, cache_prices(facts.info)
     with closing(Replayer(policy, facts=facts)) as replayer:
         totals, originals, coverage = (
-            RequestTotals(counter, window, facts.fixed_tokens),
+            RequestTotals(counter, window, facts.fixed_tokens, prices),
             OriginalOutputs(),
             IdentifierCoverageCounter(),
         )
@@ -398,7 +399,7 @@ def measure_messages(
             originals.add(as_message(message))
             if turn_ends:
                 replayer.end_turn()
-        unmanaged = RequestTotals(counter, window, facts.fixed_tokens)
+        unmanaged = RequestTotals(counter, window, facts.fixed_tokens, prices)
         return RecordingFigures(
             file=name,
             window=window,

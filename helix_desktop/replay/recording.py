@@ -22,6 +22,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswere
 from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecords
 from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.messages import Message, ModelInfo, ToolCall, Usage
+from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 
 text = TextContext("Replay")
@@ -49,9 +50,22 @@ class SessionFacts(msgspec.Struct, frozen=True):
     ratio: float = 1.0
 
 
-def recording_facts(window: int) -> SessionFacts:
-    """Return the facts of a session of which only the messages are known, with a window in tokens."""
-    return SessionFacts(ModelInfo("replay", "recorded", window, reserve=0))
+def recording_facts(window: int, spec: ModelSpec | None = None) -> SessionFacts:
+    """Return the facts of a session of which only the messages are known, with a window in tokens.
+
+    `spec` has the prices of the model that answered.
+    """
+    spec = spec or ModelSpec()
+    info = ModelInfo(
+        "replay",
+        "recorded",
+        window,
+        reserve=0,
+        price_in=spec.price_in,
+        price_cached=spec.price_cached,
+        price_cache_write=spec.price_cache_write,
+    )
+    return SessionFacts(info)
 
 
 class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="role"):
@@ -147,6 +161,13 @@ def recorded_usage(log: Iterable[RecordedEvent]) -> Usage | None:
         sum(usage.cached for usage in reported),
         sum(usage.cache_writes for usage in reported),
     )
+
+
+def recorded_window(log: Iterable[RecordedEvent]) -> int:
+    """Return the context window that the agent of an imported session recorded last; 0: none."""
+    records = (recorded.event for recorded in log if isinstance(recorded.event, ForeignRecords))
+    windows = [each.window for each in records if each.window]
+    return windows[-1] if windows else 0
 
 
 def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:

@@ -194,6 +194,7 @@ class Conversion:
         self._kept_lines: list[bytes] = []
         self._kept_size = 0
         self._usage: Usage | None = None
+        self._window = 0
         self._cost = 0.0
         self._call_usage: CallUsage | None = None
         self._counted_usage: dict[str, CallUsage] = {}  # by group: an import can end in one
@@ -668,6 +669,7 @@ class Conversion:
             reports_cache=True,
         )
         self._cost += item.cost - counted.cost
+        self._window = item.window or self._window
         if item.group:
             self._counted_usage[item.group] = item
 
@@ -694,7 +696,7 @@ class Conversion:
             )
         event = ForeignRecords(
             digest, len(data), kinds, records, len(self._new_damaged),
-            tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost, waiting,
+            tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost, waiting, self._window,
         )  # fmt: skip
         self._record(self.main, event)
         self._forget_kept()
@@ -704,6 +706,7 @@ class Conversion:
         self.damaged += self._new_damaged
         self._new_counts, self._new_damaged = Counter(), []
         self._kept_lines, self._kept_size, self._usage, self._cost = [], 0, None, 0.0
+        self._window = 0
 
     async def _end_import(self, records: int, waiting: int) -> None:
         """Write down what is open, so that a later import can go on from here."""

@@ -211,10 +211,82 @@ def test_a_replay_stands_beside_what_the_agent_recorded(shell: Shell) -> None:
     assert measured["unmanaged"]["requests"] == len(calls)
     assert measured["recorded"]["input"] == sent
     assert measured["recorded"]["output"] == sum(usage["output_tokens"] for usage in usages)
-    assert measured["window"] == ModelCatalog.load(resources_dir() / "models.toml").window("claude-opus-4-5")
+    published = ModelCatalog.load(resources_dir() / "models.toml").vendors_spec("claude-opus-4-5")
+    assert measured["window"] == published.window
     assert measured["window"] > REFERENCE_WINDOW
     _, out, _ = shell("replay", str(shell.folder / "claude.jsonl"), "--window", "64000")
     assert f"sent, as Claude Code recorded it: {sent:,} tokens." in out
+
+
+def _codex(model: str, window: int) -> list[dict[str, Any]]:
+    """Return a session of Codex with two requests, of which it recorded 1,000 and 2,500 tokens of input."""
+    words = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "List it"}]}
+    call = {"type": "function_call", "name": "shell", "call_id": "c1", "arguments": json.dumps(STOP)}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "stopped " * 2_000}
+    answer = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Done."}]}
+
+    def count(total: int, last: int) -> dict[str, Any]:
+        usage = {"input_tokens": last, "cached_input_tokens": 0, "output_tokens": 5}
+        info = {"total_token_usage": {"input_tokens": total}, "last_token_usage": usage}
+        return {"type": "token_count", "info": {**info, "model_context_window": window}}
+
+    payloads = (
+        ("session_meta", {"id": f"of-{model}", "cwd": "/srv/shop", "timestamp": "2026-01-01T00:00:00.000Z"}),
+        ("turn_context", {"cwd": "/srv/shop", "model": model}),
+        ("response_item", words),
+        ("response_item", call),
+        ("event_msg", count(1_000, 1_000)),
+        ("response_item", output),
+        ("response_item", answer),
+        ("event_msg", count(3_500, 2_500)),
+    )
+    return [
+        {"timestamp": f"2026-01-01T00:00:0{second}.000Z", "type": kind, "payload": payload}
+        for second, (kind, payload) in enumerate(payloads)
+    ]
+
+
+def test_a_replay_has_the_prices_and_the_window_of_the_session(shell: Shell) -> None:
+    """GPT-5.1 bills nothing for storing; the window is the one that Codex recorded, of any model."""
+    for model in ("gpt-5.1", "unknown-model"):
+        (shell.folder / f"{model}.jsonl").write_bytes(lines(_codex(model, 258_400)))
+    _, out, _ = shell("replay", str(shell.folder / "gpt-5.1.jsonl"), "--json")
+    (measured,) = json.loads(out)["files"]
+    assert measured["window"] == 258_400
+    assert (measured["recorded"]["input"], measured["unmanaged"]["requests"]) == (3_500, 2)
+    first, second = measured["unmanaged_sizes"]
+    assert measured["unmanaged"]["billed"] == pytest.approx(second - first + first + 0.1 * first)
+    assert measured["cost_unmanaged"] == pytest.approx(measured["unmanaged"]["billed"] * 1.25 / 1_000_000)
+    _, out, _ = shell("replay", str(shell.folder / "unknown-model.jsonl"), "--json")
+    (measured,) = json.loads(out)["files"]
+    assert (measured["window"], measured["cost"]) == (258_400, None)
+
+
+def test_a_replay_takes_what_an_import_takes(shell: Shell) -> None:
+    """Also standard input, a file of Helix, and a folder in which a session has no answer."""
+    folder = shell.folder / "sessions"
+    folder.mkdir()
+    (folder / "claude.jsonl").write_bytes(lines(CLAUDE))
+    (folder / "nothing.jsonl").write_bytes(lines([{**CLAUDE[0], "sessionId": "s2"}]))
+    code, out, err = shell("replay", str(folder), "--json")
+    (measured,) = json.loads(out)["files"]
+    assert code == FAILED, "not all were measured"
+    assert "nothing.jsonl can't be read. It has no answer of a model to replay." in err
+    code, out, _ = shell("replay", "-", "--json", stdin=lines(CLAUDE))
+    (from_input,) = json.loads(out)["files"]
+    assert (code, from_input["managed"]) == (0, measured["managed"])
+    shell.on_workspace("import", str(folder / "claude.jsonl"))
+    archive = str(shell.folder / "all.helix")
+    shell.on_workspace("cache", "export", archive)
+    code, out, _ = shell("replay", archive, "--json")
+    exported = json.loads(out)["files"]
+    assert code == 0
+    assert len(exported) == 2, "the session and its branch"
+    assert [each["managed"] for each in exported] == [measured["managed"]] * 2
+    assert exported[0]["recorded"]["input"] == 100
+    code, _, err = shell("replay", str(shell.folder / "none.helix"))
+    assert code == USAGE
+    assert "none.helix can't be read" in err
 
 
 def test_a_branch_says_where_it_went(shell: Shell) -> None:

@@ -181,9 +181,7 @@ def test_bad_input_is_refused_in_one_line(
     (tmp_path / "bad.jsonl").write_text(
         '{"role": "user", "content": "Go"}\n{"role": "robot"}\n', encoding="utf-8"
     )
-    assert "bad.jsonl can't be used. Line 2: role can't be 'robot'" in refuse(
-        good, str(tmp_path / "bad.jsonl")
-    )
+    assert "bad.jsonl can't be used. Line 2: role can't be 'robot'" in refuse(str(tmp_path / "bad.jsonl"))
     assert "No such file or directory" in refuse(str(tmp_path / "none.jsonl"))
     assert "bad.jsonl can't be used" in refuse(str(tmp_path))
     assert "the following arguments are required: FILE" in refuse()

@@ -169,11 +169,14 @@ def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
         description=tr(
             "A recording is a file of JSON lines, plain or gzip, with one message per line: {message}. "
             "Assistant messages can have {calls}. Tool messages have {call_id} and {name}. Session files of "
-            "other agents are replayed too, and folders with some.",
+            "other agents are replayed too, folders with some, exported sessions ({suffix}), and standard "
+            "input ({dash}).",
             message=_MESSAGE,
             calls=_CALLS,
             call_id=_CALL_ID,
             name=_NAME,
+            suffix=ARCHIVE_SUFFIX,
+            dash="-",
         ),
     )
     replay.add_argument("files", nargs="+", type=types.path, metavar="FILE", help=tr("recordings, sessions"))

@@ -104,13 +104,16 @@ class CachePrices(msgspec.Struct, frozen=True):
     write_long: float = 2.0
 
 
+USUAL_PRICES = CachePrices()
+
+
 def cache_prices(info: ModelInfo) -> CachePrices:
     """Return a model's prices; the default ratios where nothing is known of them.
 
     Storing that has no price of its own costs what fresh input does.
     """
     if not info.price_in:
-        return CachePrices()
+        return USUAL_PRICES
     write = info.price_cache_write or info.price_in
     write_long = info.price_cache_write_1h or write
     read = info.price_cached or info.price_in

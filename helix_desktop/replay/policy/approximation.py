@@ -30,6 +30,7 @@ from helix_desktop.context.rewrites.early_compaction import (
     condensed_tokens,
 )
 from helix_desktop.context.summaries.handover import user_text_budget
+from helix_desktop.context.window.provider_cache import cache_prices
 from helix_desktop.context.window.used_tokens import gauge_of, request_ratio
 from helix_desktop.domain.events.conversation import (
     AssistantSpoke,
@@ -42,7 +43,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import InstructionsAdded, OpeningGiven
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
-from helix_desktop.replay.billing import CACHED, FRESH
+from helix_desktop.replay.billing import bill_of
 from helix_desktop.replay.policy.policy_replay import (
     PolicyReplay,
     PolicyRewrite,
@@ -210,6 +211,7 @@ class _Approximation:
 
     def play(self) -> PolicyReplay:
         facts, sent, billed, previous = self._facts, 0, 0.0, 0
+        prices = cache_prices(facts.info)
         for seq, at, count, ratio in self._moments:
             self._window += self._total(count) - self._total(self._count)
             self._count = count
@@ -224,7 +226,7 @@ class _Approximation:
             shared, previous = min(shared, previous), self._window
             self._points.append(WindowPoint(seq, at // _MS, used))
             sent += used
-            billed += (CACHED * shared + FRESH * (self._window - shared)) * self._ratio
+            billed += bill_of(self._window, shared, prices) * self._ratio
         return PolicyReplay(
             tuple(self._points),
             tuple(self._rewrites),

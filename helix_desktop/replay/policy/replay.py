@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.log.window_layout import LogItem, SummaryBlock, WindowEntry
 from helix_desktop.context.policy_numbers import PROFILES, ContextPolicy, managed_window
+from helix_desktop.context.window.provider_cache import cache_prices
 from helix_desktop.context.window.used_tokens import (
     estimate_next_request,
     handover_threshold,
@@ -31,7 +32,7 @@ from helix_desktop.domain.events.recorded_event import RecordedEvent
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Message, ModelInfo
-from helix_desktop.replay.billing import CACHED, FRESH, SUMMARIZED
+from helix_desktop.replay.billing import bill_of
 from helix_desktop.replay.next_call_identifiers import (
     IdentifierCoverage,
     argument_names,
@@ -336,8 +337,9 @@ class RequestSums:
     in common with the one before is a few tokens.
     """
 
-    def __init__(self, transcript: Transcript, fixed_tokens: int) -> None:
-        self._transcript, self._fixed_tokens = transcript, fixed_tokens
+    def __init__(self, transcript: Transcript, facts: SessionFacts) -> None:
+        self._transcript, self._fixed_tokens = transcript, facts.fixed_tokens
+        self._prices = cache_prices(facts.info)
         self._previous = 0  # tokens of the request before, by our count
         self._changed_from: int | None = None  # the first event that a rewrite changed since, if one did
         self.sent = 0
@@ -352,12 +354,12 @@ class RequestSums:
         shared = min(self._previous, self._unchanged(estimate))
         scale = used / estimate if estimate else 0.0
         self.sent += used
-        self._billed += (CACHED * shared + FRESH * (estimate - shared)) * scale
+        self._billed += bill_of(estimate, shared, self._prices) * scale
         self._previous, self._changed_from = estimate, None
 
     def billed(self, summary_tokens: int) -> float:
         """Return what all requests cost, with the input of the summarizing calls, in fresh input tokens."""
-        return self._billed + SUMMARIZED * summary_tokens
+        return self._billed + summary_tokens
 
     def _unchanged(self, estimate: int) -> int:
         """Return the leading tokens that no rewrite changed since the request before."""
@@ -516,7 +518,7 @@ class _Run:
         self._engine, self.decides_as = engine, engine.decides_as
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
-        self._sums = RequestSums(transcript, facts.fixed_tokens)
+        self._sums = RequestSums(transcript, facts)
         origins, shortened = engine.origins, engine.shortened
         self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words, origins, shortened)
         self._points: list[WindowPoint] = []

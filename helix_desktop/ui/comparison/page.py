@@ -37,6 +37,7 @@ from PySide6.QtWidgets import (
 
 from helix_desktop import APP_NAME
 from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import REFERENCE_WINDOW, ContextPolicy
 from helix_desktop.domain.choices import AGENT_NAMES
 from helix_desktop.domain.errors import HelixError
@@ -46,12 +47,13 @@ from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.rewrite import Excluded, FormChosen, Pinned
 from helix_desktop.domain.events.session import HoldSet
 from helix_desktop.domain.events.summary import FactKind
+from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.domain.text_format import plain_line
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.replay.measure import RecordingFigures, as_model_counts, measure_session
 from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
-from helix_desktop.replay.recording import recorded_usage, recording_facts
+from helix_desktop.replay.recording import recorded_usage, recorded_window, recording_facts
 from helix_desktop.replay.surviving_facts import ComparedFact, ComparedFacts, FactPlace
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -242,7 +244,8 @@ _SUMMARY, _FIRST_PLACE = 2, 3  # columns
 class Comparison(msgspec.Struct, frozen=True):
     """The figures of a session: its title, the other agent's name (empty: its own), and who answered last.
 
-    `price` is in US dollars per million input tokens of that model; 0: not known. `is_reported`: the model
+    `price` is in US dollars per million input tokens of that model; 0: not known. `is_window_known`: its
+    context window is, else one is assumed. `is_reported`: the model
     said how many tokens it got. `always` are those of system prompt and tools by our count.
     `is_changed_by_user`: the user changed what was sent, which the replay leaves out. `recorded` are the
     input tokens that the other agent says it sent; 0: it does not.
@@ -258,6 +261,7 @@ class Comparison(msgspec.Struct, frozen=True):
     always: int
     is_changed_by_user: bool
     recorded: int = 0
+    is_window_known: bool = True
 
     @property
     def moments(self) -> list[tuple[str, int, tuple[ComparedFacts, ...]]]:
@@ -353,16 +357,21 @@ class Comparison(msgspec.Struct, frozen=True):
             counted = [tr("Estimated, as the model counts tokens, with system prompt and tools.")]
         if self.is_changed_by_user:
             counted.append(tr("What you changed yourself, such as an undo or a compaction, isn't replayed."))
-        if max(sizes) > self.figures.window:
+        if not self.is_window_known:
+            counted.append(tr("The model's context window isn't known: {size} are assumed.", size=window))
+        elif max(sizes) > self.figures.window:
             counted.append(
                 tr("Without Helix, requests above {size} would fail. They count as if they fit.", size=window)
             )
+        billed = tr("Billed is the input at the usual discount for what was sent before.")
+        if self.price:
+            billed = tr(
+                "Billed is the input at the model's prices, with its discount for what was sent before."
+            )
         notes = [
             *counted,
-            tr(
-                "Billed is the input at the usual discount for what was sent before. Helix's summaries here "
-                "need no model."
-            ),
+            billed,
+            tr("Helix's summaries here need no model."),
             tr("A detail is kept where its name, number or words are in the text."),
         ]
         if self.figures.faults.not_made:
@@ -596,13 +605,20 @@ class ComparisonPage(ThemedBackground):
         items, info = transcript.messages.items, conversation.window.frame.info
         policy = transcript.session_policy or self._session.workspace.policy
         last = items[-1].seq if items and transcript.messages.steps else 0
-        # The demo model answers where none is set up: it says nothing about where the session comes from.
-        is_demo = info.demo and _imported(conversation) is not None
-        window = REFERENCE_WINDOW if is_demo else info.window
+        window = info.window
         if _imported(conversation) is not None:
-            model = transcript.last_model or transcript.foreign_model
-            window = self._session.app.models.catalog.window(model) or window
+            window = self._known_window(conversation) or REFERENCE_WINDOW
         return conversation.session.id, last, policy, window
+
+    def _known_window(self, conversation: Conversation) -> int:
+        """Return the context window of an imported session: as its agent recorded it, else its model's."""
+        session = conversation.session
+        return recorded_window(session.log) or self._published(session.transcript).window
+
+    def _published(self, transcript: Transcript) -> ModelSpec:
+        """Return what is published of the model that answered last."""
+        model = transcript.last_model or transcript.foreign_model
+        return self._session.app.models.catalog.vendors_spec(model)
 
     def _measure(self) -> None:
         """Replay the session as it is now; another replay ends."""
@@ -623,7 +639,8 @@ class ComparisonPage(ThemedBackground):
         session, log = conversation.session, tuple(conversation.session.log)
         _, _, policy, window = key
         imported = _imported(conversation)
-        facts = recording_facts(window)
+        published = self._published(session.transcript)
+        facts = recording_facts(window, published)
         if imported is None:  # else nobody knows what its agent always sent
             facts = facts_of(conversation.window, session.transcript)
             always = facts.fixed_tokens + session.transcript.opening_tokens
@@ -651,12 +668,13 @@ class ComparisonPage(ThemedBackground):
             session.transcript.title,
             AGENT_NAMES[imported.agent] if imported is not None else "",
             model,
-            self._session.app.models.catalog.input_price(model),
+            facts.info.price_in,
             policy,
             any(answer.usage is not None for answer in answers),
             facts.fixed_tokens,
             any(_is_by_user(recorded.event) for recorded in log),
             usage.input if usage is not None else 0,
+            imported is None or self._known_window(conversation) > 0,
         )
         while len(self._results) > _MAX_RESULTS:
             del self._results[next(iter(self._results))]

@@ -10,7 +10,6 @@ from typing import NamedTuple, TypeVar
 import msgspec
 
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.billing import SUMMARIZED
 from helix_desktop.replay.measure import Reachability, share_of, sum_structs
 from helix_desktop.replay.next_call_identifiers import (
     IdentifierCoverage,
@@ -280,7 +279,7 @@ def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
         summaries=sum(result.summaries for result in files),
         summary_tokens=sum(result.summary_tokens for result in files),
         checkpoint_input=percentile(checkpoint_tokens, 0.5) if checkpoint_tokens else 0,
-        checkpoint_bill=SUMMARIZED * sum(checkpoint_tokens) / max(1.0, unmanaged.billed),
+        checkpoint_bill=sum(checkpoint_tokens) / max(1.0, unmanaged.billed),
         recalls=sum_structs(Recalls, [result.recalls for result in files]),
         coverage=coverage,
         coverage_share=coverage.share,

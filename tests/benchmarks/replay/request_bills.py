@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from helix_desktop.context.window.provider_cache import USUAL_PRICES
 from helix_desktop.domain.messages import Message
-from helix_desktop.replay.billing import SUMMARIZED, RequestTotals, SentTotals, price
+from helix_desktop.replay.billing import RequestTotals, SentTotals, bill_of
 from helix_desktop.replay.recording import RawMessage
 from helix_desktop.replay.token_counters import MessageTokenCounter
 
@@ -64,11 +65,11 @@ class RequestBills:
     def result(self, summary_tokens: Sequence[int]) -> BilledTotals:
         """Return the sums so far, with the input of the summarizing calls."""
         totals = self._totals.result(summary_tokens)
-        extra = SUMMARIZED * sum(summary_tokens)
+        extra = sum(summary_tokens)
         return BilledTotals(
             **msgspec.structs.asdict(totals),
-            billed_by_message=price(totals.input_tokens, self._shared_by_message) + extra,
-            billed_5_minutes=price(totals.input_tokens, self._shared_5_minutes) + extra,
+            billed_by_message=bill_of(totals.input_tokens, self._shared_by_message, USUAL_PRICES) + extra,
+            billed_5_minutes=bill_of(totals.input_tokens, self._shared_5_minutes, USUAL_PRICES) + extra,
             billed_uncached=UNCACHED * totals.input_tokens + extra,
         )
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.context.window.provider_cache import CachePrices
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay import token_counters
 from helix_desktop.replay.billing import RequestTotals, SharedTokens
@@ -65,6 +66,14 @@ def test_the_growing_prefix_is_cached_and_new_text_is_written() -> None:
     assert sent.mean_window == 106
     assert (sent.peak_window, sent.over_window, sent.rewrites) == (144, 2, 0)
     assert sent.tool_tokens == 96 + 96
+
+
+def test_the_prices_of_the_model_hold() -> None:
+    """A provider that takes nothing for storing bills new input as it is."""
+    sums = RequestTotals(MessageTokenCounter(len), 140, prices=CachePrices(read=0.25, write=1.0))
+    sums.add([SYSTEM, USER_MESSAGE])
+    sums.add([SYSTEM, USER_MESSAGE, CALLED, OUTPUT])
+    assert sums.result([7]).billed == pytest.approx(30 + 114 + 0.25 * 30 + 7)
 
 
 def test_a_rewrite_is_paid_from_the_first_difference() -> None:
