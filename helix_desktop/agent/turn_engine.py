@@ -633,6 +633,14 @@ class TurnEngine:
 
         await self._session.record_decided(decide, contents, ends_partial_answer=True)
         self.response.forget_saved()
+        for refused in answer.tool_refusals:
+            what = _text(
+                "{provider} refused the tool {tool} of an MCP server.",
+                provider=frame.info.provider,
+                tool=refused.tool,
+            )
+            left_out = _text("It is left out of the requests to this model.")
+            self._session.publish(ErrorRaised(what, refused.reason, left_out, is_warning=True))
         return window, answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:

@@ -258,13 +258,21 @@ class EffortRefusal(msgspec.Struct, frozen=True):
     reason: str
 
 
+class ToolRefusal(msgspec.Struct, frozen=True):
+    """A tool of an MCP server that a model's server refused, by its exposed name, and what it said."""
+
+    tool: str
+    reason: str
+
+
 class ModelResponse(msgspec.Struct, frozen=True):
     """A whole answer: always the last thing a stream yields.
 
     `cache_lifetime_s` says for how many seconds the provider was asked to store what the request begins with;
     0: as it usually does. `effort` is the level that was sent; empty: none was. `effort_refusal` is what the
     server said against the level that should have been sent. `bound` is the bound of ours that ended it; the
-    arguments of `cut_calls`, by their ids, did not all come then.
+    arguments of `cut_calls`, by their ids, did not all come then. `tool_refusals` are of the tools that left
+    the request, as the server refused it with them.
     """
 
     text: str
@@ -278,6 +286,7 @@ class ModelResponse(msgspec.Struct, frozen=True):
     effort_refusal: EffortRefusal | None = None
     bound: AnswerBound = ""
     cut_calls: tuple[str, ...] = ()
+    tool_refusals: tuple[ToolRefusal, ...] = ()
 
 
 StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse

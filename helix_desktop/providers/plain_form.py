@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from helix_desktop.domain.messages import Message, ModelRequest, ToolCall
+from helix_desktop.domain.messages import Message, ModelRequest, ToolCall, ToolSpec
 
 PlainPart = Literal["usage", "cache", "reasoning", "ids", "names", "null", "roles"]
 """What the plainest form does without, in the order in which the parts come back.
@@ -47,6 +47,8 @@ class PlainForm:
         self._save = save
         self._suspects: list[PlainPart] = []
         self._is_first_refused = False  # the first two together, of which one is known next
+        self.refused_tools: tuple[ToolSpec, ...] = ()
+        """Tools of MCP servers that are left out while they are what they were when they were refused."""
 
     @property
     def left_out(self) -> frozenset[PlainPart]:
@@ -84,6 +86,12 @@ class PlainForm:
         part = next(iter(parts))
         self.refused = {**self.refused, part: words}
         await self._save(self.refused)
+
+
+def without_tools(request: ModelRequest, tools: Collection[ToolSpec]) -> ModelRequest:
+    if not tools:
+        return request
+    return replace(request, tools=tuple(tool for tool in request.tools if tool not in tools))
 
 
 def plain_request(request: ModelRequest, left_out: Collection[PlainPart]) -> ModelRequest:

@@ -254,7 +254,7 @@ def is_form_refused(status: int, body: str, error: ModelError | TransientError) 
     inside a stream) count only with words about a request.
     """
     lowered = f"{extract_error_text(body)}".lower()
-    with_codes = _with_codes(lowered, body)
+    with_codes = with_error_codes(lowered, body)
     is_other = (
         _NO_CREDIT.search(with_codes)
         or _QUOTA.search(with_codes)
@@ -274,16 +274,16 @@ def is_form_refused(status: int, body: str, error: ModelError | TransientError) 
     return is_listed and _OF_THE_FORM.search(lowered) is not None
 
 
-def _with_codes(lowered: str, body: str) -> str:
-    """Return the text of an error with its codes and types: what else a body has may quote the request."""
+def with_error_codes(error_text: str, body: str) -> str:
+    """Return the text of an error with its codes: what else a body has may quote the request."""
     try:
         value = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return lowered
+        return error_text
     error = value.get("error") if isinstance(value, dict) else None
     objects = [part for part in (value, error) if isinstance(part, dict)]
-    codes = [part.get(key) for part in objects for key in ("code", "type", "status")]
-    return "\n".join([lowered, *(code.lower() for code in codes if isinstance(code, str))])
+    codes = [part.get(key) for part in objects for key in ("code", "type", "status", "param")]
+    return "\n".join([error_text, *(code.lower() for code in codes if isinstance(code, str))])
 
 
 def http_status_text(status: int) -> str:
@@ -428,7 +428,7 @@ def error_for_status(
             message,
             text("Choose a model that can, or turn tool calling on at its server."),
         )
-    if status in _FILTER_STATUSES and _FILTER.search(_with_codes(f"{message}".lower(), body)):
+    if status in _FILTER_STATUSES and _FILTER.search(with_error_codes(f"{message}".lower(), body)):
         return InputFiltered(
             text("The content filter of {provider} refused the request.", provider=endpoint.provider),
             message,

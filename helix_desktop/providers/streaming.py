@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 from base64 import b64decode
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, suppress
 from functools import partial
 from http import HTTPStatus
@@ -29,6 +29,8 @@ from helix_desktop.domain.messages import (
     RequestState,
     RetryScheduled,
     StreamItem,
+    ToolRefusal,
+    ToolSpec,
 )
 from helix_desktop.domain.model_spec import LEAST_WINDOW, LearnedWindow, with_smaller_window
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText
@@ -40,6 +42,7 @@ from helix_desktop.providers.answers import (
     missing_call_error,
 )
 from helix_desktop.providers.dialect import (
+    VARIANT_ERROR_STATUSES,
     AnswerAssembler,
     Dialect,
     Exchange,
@@ -49,8 +52,9 @@ from helix_desktop.providers.dialect import (
 )
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpError, HttpResponse
-from helix_desktop.providers.plain_form import PARTS, PlainForm, PlainPart
+from helix_desktop.providers.plain_form import PARTS, PlainForm, PlainPart, without_tools
 from helix_desktop.providers.refused_images import find_refused_images
+from helix_desktop.providers.refused_tools import find_refused_tool
 from helix_desktop.providers.retry import RetryPolicy, RetryState, TransientError
 from helix_desktop.providers.server_errors import (
     body_excerpt,
@@ -60,6 +64,7 @@ from helix_desktop.providers.server_errors import (
     is_form_refused,
     network_error,
     status_of_error,
+    with_error_codes,
 )
 
 _text = TextContext("Providers")
@@ -306,6 +311,7 @@ class StreamedModel:
         # The base64 of these bytes is the digest itself.
         stand_ins = {digest: b64decode(digest) for digest in digests}
         request = msgspec.structs.replace(request, image_data=stand_ins)
+        request = without_tools(request, self._plain_form.refused_tools)
         exchange = self._dialect.exchange(request)
         exchange.left_out = self._plain_form.left_out
         body = exchange.body()
@@ -317,8 +323,10 @@ class StreamedModel:
         Raises ModelUnreachable, ModelRequestRejected, ContextWindowExceeded, InvalidModelResponse. Closing
         the iterator, or canceling the task, closes the connection.
         """
+        request = without_tools(request, self._plain_form.refused_tools)
         exchange = self._dialect.exchange(request)
         search = _FormSearch(self._plain_form, exchange)
+        refusals: list[_ToolRefused] = []
         retry_state, variants = RetryState(self._retry_policy), 0
         can_ask_again, had_no_mark = True, False
         while True:
@@ -329,11 +337,19 @@ class StreamedModel:
                     async for item in items:
                         if isinstance(item, ModelResponse):
                             await search.note_answer()
-                            yield self._checked(item, request, can_ask_again)
+                            self._plain_form.refused_tools += tuple(refusal.tool for refusal in refusals)
+                            yield self._checked(_with_refusals(item, refusals), request, can_ask_again)
                         else:
                             yield item
                 return
             except _RequestAdapted:
+                continue
+            except _ToolRefused as refusal:
+                variants -= 1
+                refusals.append(refusal)
+                request = without_tools(request, [refusal.tool])
+                exchange = self._dialect.exchange(request)
+                search = _FormSearch(self._plain_form, exchange)
                 continue
             except _FormRefused as refusal:
                 if search.goes_plain(refusal):
@@ -410,6 +426,7 @@ class StreamedModel:
                     text = await reply.text()
                     if can_adapt and exchange.adapt_to_error(reply.status, text):
                         raise _RequestAdapted
+                    _check_tools(request, reply.status, text)
                     error = error_of(reply.status, text, reply.headers)
                     if is_form_refused(reply.status, text, error):
                         raise _FormRefused(error, text)
@@ -422,6 +439,8 @@ class StreamedModel:
                 await _report(request, "refused")
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
+            if not assembler.progress:
+                _check_tools(request, sent.status, sent.body)
             error = error_of(sent.status, sent.body, {}, is_streamed=True)
             if not assembler.progress and is_form_refused(sent.status, sent.body, error):
                 raise _FormRefused(error, sent.body) from sent
@@ -610,6 +629,27 @@ class _NoEndMark(HttpError):
 
 class _RequestAdapted(Exception):
     """The server refused a variant of the request; there is another one."""
+
+
+class _ToolRefused(Exception):
+    """The server refused a tool of an MCP server; `words` is what it said."""
+
+    def __init__(self, tool: ToolSpec, words: str) -> None:
+        super().__init__(words)
+        self.tool, self.words = tool, words
+
+
+def _check_tools(request: ModelRequest, status: int, body: str) -> None:
+    """Raise _ToolRefused if a refusal blames the schema of a tool of an MCP server."""
+    words = str(extract_error_text(body))
+    tool = find_refused_tool(request.tools, with_error_codes(words, body))
+    if tool is not None and (not status or status in VARIANT_ERROR_STATUSES):
+        raise _ToolRefused(tool, words)
+
+
+def _with_refusals(answer: ModelResponse, refusals: Sequence[_ToolRefused]) -> ModelResponse:
+    named = tuple(ToolRefusal(refusal.tool.name, refusal.words) for refusal in refusals)
+    return msgspec.structs.replace(answer, tool_refusals=named) if named else answer
 
 
 class _FormRefused(Exception):

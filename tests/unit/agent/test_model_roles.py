@@ -9,7 +9,7 @@ import pytest
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.model_roles import ModelRoles, SlowModels
-from helix_desktop.agent.session import ModelChange, pending_change
+from helix_desktop.agent.session import ErrorRaised, ModelChange, pending_change
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy_numbers import PROFILES
@@ -20,7 +20,7 @@ from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment,
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent
 from helix_desktop.domain.events.rewrite import SweepMade, SweepReason
 from helix_desktop.domain.events.session import ModelChosen, SessionStarted
-from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolRefusal
 from helix_desktop.domain.translatable_text import verbatim
 from tests.support.agent_rig import AgentRig, SteppedClock, begin_with
 from tests.support.image_bytes import png
@@ -68,6 +68,17 @@ async def test_the_turn_names_the_image_and_continues_without_it() -> None:
     assert [image.digest for message in messages for image in message.images] == [digest_of(GOOD)]
     assert bare_marker(digest_of(BAD)) in messages[-1].text
     assert len(rig.events(UserSpoke)) == 2
+
+
+async def test_a_tool_that_a_server_refused_is_named() -> None:
+    refusals = (ToolRefusal("mcp__odd__find", "Circular references are not supported."),)
+    answered = [ModelResponse("Found.", tool_refusals=refusals)]
+    rig = await rig_with(model=ScriptedModel(lambda _: answered))
+    assert (await rig.conversation.run("Find it.")).how == "done"
+    (warning,) = rig.updates_of(ErrorRaised)
+    assert warning.is_warning
+    assert warning.what == "test refused the tool mcp__odd__find of an MCP server."
+    assert warning.why == "Circular references are not supported."
 
 
 async def test_the_next_message_succeeds() -> None:
