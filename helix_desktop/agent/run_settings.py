@@ -175,12 +175,15 @@ class SessionRunSettings:
         return policy, frame, roles
 
     def _with_learned_window(self, frame: PromptFrame) -> PromptFrame:
-        """Return the frame with a window below `LEAST_WINDOW` that only this session knows of.
+        """Return the frame with a window that only this session knows of.
 
-        It counts as long as the window is set that was believed then.
+        One below `LEAST_WINDOW`, or one that a server's counts showed. It counts as long as the window is
+        set that was believed then.
         """
         learned = self._transcript.learned_windows.get(frame.info.label)
-        if learned is None or learned.window >= LEAST_WINDOW or learned.believed != frame.info.window:
+        if learned is None or learned.believed != frame.info.window:
+            return frame
+        if learned.window >= LEAST_WINDOW and not learned.from_counts:
             return frame
         former = self._smaller_frame
         if former is not None and former[0] is frame and former[1] is learned:

@@ -39,7 +39,7 @@ from helix_desktop.context.window.request_validation import (
     last_answered_seq,
     suspect_messages,
 )
-from helix_desktop.context.window.used_tokens import is_plausible, measure_usage
+from helix_desktop.context.window.used_tokens import is_plausible, measure_usage, silent_cut
 from helix_desktop.context.window.window import Window
 from helix_desktop.domain.answer_bounds import MAX_PART_BYTES, TextBuffer
 from helix_desktop.domain.choices import PermissionMode
@@ -81,6 +81,7 @@ from helix_desktop.domain.messages import (
     Usage,
     no_wait,
 )
+from helix_desktop.domain.model_spec import LEAST_WINDOW
 from helix_desktop.domain.text_format import title_line
 from helix_desktop.domain.translatable_text import ByteSize, TextContext
 from helix_desktop.domain.typed_text import typed_text
@@ -387,6 +388,7 @@ class TurnEngine:
         self._intake = Intake(session.counter)
         self._refused_outputs: set[str] = set()  # by their calls: they left, not for want of room
         self._filtered_outputs = 0  # that left in this turn because a filter refused them
+        self._cut_models: set[str] = set()  # of which was told that their servers cut long requests
         self.canceled_as: TurnOutcome = (
             "stopped"  # the outcome of a canceled turn; closing the app sets "interrupted"
         )
@@ -626,10 +628,11 @@ class TurnEngine:
             managed_window=_managed_part(self._session),
         )
         refusals = _new_refusals(self._session.transcript, answer, frame.info)
+        learned = self._window_from_counts(answer, window.estimate)
 
         def decide() -> list[Event]:
             reached = self._session.transcript.rewritten_after(self.response.sent_after)
-            return [msgspec.structs.replace(event, sent_after=reached), *refusals]
+            return [msgspec.structs.replace(event, sent_after=reached), *refusals, *learned]
 
         await self._session.record_decided(decide, contents, ends_partial_answer=True)
         self.response.forget_saved()
@@ -642,6 +645,29 @@ class TurnEngine:
             left_out = _text("It is left out of the requests to this model.")
             self._session.publish(ErrorRaised(what, refused.reason, left_out, is_warning=True))
         return window, answer
+
+    def _window_from_counts(self, answer: ModelResponse, estimate: int) -> list[WindowLearned]:
+        """Return the event of a window to which the server cuts requests without a word; else nothing.
+
+        A window that has hardly room for the tools is told once, and the session goes on as it is.
+        """
+        info = self._session.frame.info
+        counted = silent_cut(self._session.transcript, answer.usage, estimate, info)
+        if not counted:
+            return []
+        why = _text(
+            "The server counted {counted} of about {estimate} tokens, and reported no error.",
+            counted=counted,
+            estimate=round(estimate, -2),
+        )
+        if counted >= LEAST_WINDOW:
+            return [WindowLearned(info.label, counted, info.window, why, from_counts=True)]
+        if info.label not in self._cut_models:
+            self._cut_models.add(info.label)
+            what = _text("{model} reads only the end of long requests.", model=info.label)
+            fix = _text("Set a larger context window at its server: with Ollama, num_ctx.")
+            self._session.publish(ErrorRaised(what, why, fix, is_warning=True))
+        return []
 
     async def _request(self) -> tuple[Window, ModelResponse]:
         """Call the model; if it rejects the request as too large, make room and call once more.

@@ -16,7 +16,7 @@ from helix_desktop.context.summaries.handover import user_text_budget
 from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.rewrite import HandoverTrigger
-from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.messages import ModelInfo, Usage
 from helix_desktop.domain.store import CacheEntry, ReportedUsage, WindowCount
 
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
@@ -31,6 +31,11 @@ _RATIO_STEP = 0.05  # small enough for the total, so large that rows do not chan
 _RATIO_HIGH = 3.0  # a provider's tokenizer never needs more for a token of ours
 _PLAUSIBLE_EXCESS = 2_000  # tokens that a report may have beyond that: a server's own prompt
 _AGREEMENT = 1.25  # between the ratios of two reports of which each confirms the other, at most
+
+
+_LEAST_CUT = 1_024  # tokens; below, a count that stays the same is no count
+_CUT_SHARE = 0.7  # of our count: fewer tokens no tokenizer makes of it
+_CUT_GROWTH = 1.1  # of a request by our count, of which its server counts nothing
 
 
 class CompactionTrigger(msgspec.Struct, frozen=True):
@@ -462,3 +467,29 @@ def _answers(transcript: Transcript, model: str) -> Iterator[tuple[int, Assistan
             return
         if isinstance(item.event, AssistantSpoke) and item.event.model == model:
             yield item.seq, item.event
+
+
+def silent_cut(transcript: Transcript, usage: Usage | None, estimate: int, info: ModelInfo) -> int:
+    """Return the tokens to which a server cuts requests without a word; 0: nothing shows that it does.
+
+    It counted the newest request, which is not recorded yet, as the one before, though by our count it is
+    larger, and has far more than that.
+    """
+    answers = (item.event for item in reversed(transcript.messages.items))
+    former = next(
+        (
+            event
+            for event in answers
+            if isinstance(event, AssistantSpoke) and event.usage is not None and event.model == info.label
+        ),
+        None,
+    )
+    if usage is None or former is None or former.usage is None or usage.cached or former.usage.cached:
+        return 0
+
+    counted = usage.input
+    is_same = abs(counted - former.usage.input) * 100 <= counted
+    has_grown = estimate >= former.estimate * _CUT_GROWTH
+    is_far_below = counted < estimate * _CUT_SHARE
+    is_window = _LEAST_CUT <= counted < info.window * _CUT_SHARE
+    return counted if is_same and has_grown and is_far_below and is_window else 0

@@ -138,13 +138,15 @@ class EffortRefused(EventBase, frozen=True, tag="effort-refused"):
 class WindowLearned(EventBase, frozen=True, tag="window-learned"):
     """A model's server said in an error, in these words, that its context window is smaller than `believed`.
 
-    Both are in tokens, as the server counts; `window` counts from the next request on.
+    Both are in tokens, as the server counts; `window` counts from the next request on. `from_counts`: no
+    error said it, but the server counted two requests of unlike size alike, so it cut the larger one.
     """
 
     model: str
     window: int
     believed: int
     reason: str = ""
+    from_counts: bool = False
 
 
 class McpServerFailed(EventBase, frozen=True, tag="mcp-server-failed"):
