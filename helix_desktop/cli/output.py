@@ -207,7 +207,7 @@ def _write_over(text: str) -> None:
 
 def print_remaining_work(is_compacting: bool, is_noting: bool) -> None:
     if is_compacting or is_noting:
-        work = tr("compacting") if is_compacting else tr("writing a summary")
+        work = tr("compacting") if is_compacting else tr("summarizing older messages")
         print_err(tr("[the turn is done; still {work}: Ctrl+C stops it]", work=work))
 
 

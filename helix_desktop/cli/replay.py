@@ -336,7 +336,7 @@ _ROWS: Sequence[tuple[TranslatableText, Callable[[Totals], str]]] = (
         lambda totals: format_integer(totals.counts.handovers),
     ),
     (
-        text("times such a summary was written to compact later"),
+        text("times a handover summary was written to compact later"),
         lambda totals: format_integer(totals.counts.checkpoints),
     ),
     (text("times a model wrote summaries"), lambda totals: format_integer(totals.counts.observations)),

@@ -158,7 +158,7 @@ class RewriteWords:
                 lines = {
                     "title": tr("No title was written."),
                     "checkpoint": tr("No handover summary was prepared."),
-                    "handover": tr("The summary without a model was not written again."),
+                    "handover": tr("What was compacted without a model was not written again."),
                 }
                 return translate(join_sentences(lines[work], why))
             case HandoverDiscarded():

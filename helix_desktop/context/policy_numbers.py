@@ -219,7 +219,7 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("To save tokens, once new messages fill this much of the context. 0: never.")),
     "observe_place_at": _share(0.0, 0.9),
     "reflect_at": _share(
-        0.05, 0.9, _text("Shorten summaries above"),
+        0.05, 0.9, _text("Shorten what was compacted above"),
         _text("Once they fill this much of the context. What is outdated is dropped.")),
     "handover_at": _share(
         0.30, 0.95, _text("Compact at"),
@@ -235,7 +235,7 @@ FIELDS: Mapping[str, PolicyField] = {
         _text("A model writes them beside your turns. Off: only what a full context needs."),
         is_switch=True),
     "checkpoint_tokens": PolicyField(
-        _text("Write a summary every"), _text("tokens"),
+        _text("Write a handover summary every"), _text("tokens"),
         _text("Of new messages and outputs, to compact them later. 0: never.")),
     "user_text_tokens": _COUNT,
     "ledger_tokens": _COUNT,

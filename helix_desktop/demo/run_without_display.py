@@ -43,7 +43,7 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.services.samples import SAMPLES, add_sample
 from helix_desktop.system.files import non_folder_in
 from helix_desktop.ui.design.style.stylesheet import ThemeMode, new_application
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Redo, ShowEvent, Undo
+from helix_desktop.ui.kit.intents import OpenOutput, Redo, ShowEvent, Undo
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.window.controlled_window import ControlledWindow
 from helix_desktop.ui.window.rewrite_controller import CONTEXT_CHANGE
@@ -149,7 +149,7 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
     """Return whether a page shows what it reads: its rows, the selected file's diff, the timeline."""
     views = controllers.window.pages
     match page:
-        case "cache":
+        case "outputs":
             return _are_rows_read(views.outputs.get())
         case "changes":
             return views.changes.get().detail.has_diff
@@ -262,7 +262,7 @@ def _check_checkpoints(transcript: Transcript) -> DemoCheck:
         tr.plural(len(checkpoints), "%n time", "%n times"),
         *(tr("after {tokens} tokens", tokens=checkpoint.history) for checkpoint in checkpoints),
     )
-    return DemoCheck(tr("summary to compact later"), bool(checkpoints), " · ".join(parts))
+    return DemoCheck(tr("prepared handover summaries"), bool(checkpoints), " · ".join(parts))
 
 
 def _check_summarized(transcript: Transcript) -> DemoCheck:
@@ -275,7 +275,7 @@ def _check_summarized(transcript: Transcript) -> DemoCheck:
     ]
     times = tr.plural(len(handovers), "%n time", "%n times")
     parts = (times, tr("{count} automatic", count=automatic), *changes)
-    return DemoCheck(tr("summaries"), automatic > 0, " · ".join(parts))
+    return DemoCheck(tr("handover summaries"), automatic > 0, " · ".join(parts))
 
 
 def _saved_text(tokens: int) -> str:
@@ -524,10 +524,10 @@ class DemoTour:
             outputs_in([entry for entry in transcript.window.entries() if isinstance(entry, LogItem)]),
             key=lambda entry: entry.size,
         )
-        window.perform(OpenCacheEntry(largest.digest))
+        window.perform(OpenOutput(largest.digest))
         table = self._controllers.window.pages.outputs.get().table
         await self._screenshots.wait_until(
-            lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "cache")
+            lambda: table.current_digest() == largest.digest and is_page_read(self._controllers, "outputs")
         )
         await self._screenshots.capture("cache")
         await show_timeline(self._controllers, self._screenshots)

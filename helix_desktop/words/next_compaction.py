@@ -32,7 +32,7 @@ def threshold_text(policy: ContextPolicy, trigger: CompactionTrigger) -> str:
 
 def explain_acts() -> str:
     """Return what Cached and Compacted mean: what stands in the context in place of what left it."""
-    meaning = tr("Cached outputs are replaced by a short description, compacted turns by a summary.")
+    meaning = tr("Cached outputs are replaced by a short description, compacted turns by a shorter form.")
     return f"{meaning} {tr('The agent can recall both, Undo restores both.')}"
 
 
@@ -60,7 +60,7 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             room = _distance_text(gauge.trigger)
             return tr("Compacts at {share}, {room} left.", share=share, room=room)
         case "due":
-            return tr("{share} is reached: compacts once a summary is written.", share=share)
+            return tr("{share} is reached: compacts once a handover summary is written.", share=share)
         case "full" | "facts":
             return tr(
                 "{share} is reached: before the next request, Helix caches outputs or compacts older turns.",
@@ -73,7 +73,8 @@ def compaction_text(outlook: CompactionOutlook, gauge: UsageGauge, policy: Conte
             )
         case "failed":
             return tr(
-                "{share} is reached: the last summary failed, the next one is tried after more messages.",
+                "{share} is reached: the last handover summary failed, the next is tried after more "
+                "messages.",
                 share=share,
             )
         case "too_little":

@@ -30,7 +30,7 @@ class StateWords(NamedTuple):
 
 
 _COMPACTED = StateWords(
-    text("Compacted"), text("Replaced by a summary. The agent can recall it."), _UNDO, "seg_handover"
+    text("Compacted"), text("In a shorter form. The agent can recall all of it."), _UNDO, "seg_handover"
 )
 STATE_WORDS: dict[MessageState | Literal["in_part"], StateWords] = {
     "in_window": StateWords(_IN_CONTEXT, text("The model sees all of it."), color="seg_turn"),
@@ -68,11 +68,13 @@ def explain_observations() -> str:
 
 
 def explain_merged_observations() -> str:
-    return tr("Earlier summaries in fewer words. The context is unchanged until it replaces them.")
+    return tr("What was compacted before, in fewer words. The context is unchanged until it replaces that.")
 
 
 def explain_checkpoint() -> str:
-    return tr("The context is unchanged. When Helix compacts these messages, it starts from this summary.")
+    return tr(
+        "The context is unchanged. When Helix compacts these messages, it starts from this handover summary."
+    )
 
 
 def hold_text(on: bool) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import newest_checkpoint, newest_known
-from helix_desktop.context.summaries.summary_names import compacted_turns, handover_name, summary_name
+from helix_desktop.context.summaries.summary_names import handover_name, summary_name
 from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.summary import (
     Bullet,
@@ -82,12 +82,15 @@ def _listed(coverage: SummaryCoverage) -> str:
 
 
 def handover_titles(transcript: Transcript) -> dict[int, str]:
-    """Return titles by events, oldest first; a number tells those apart that would have the same."""
+    """Return titles by events, oldest first; a number tells those apart that would have the same.
+
+    Those that were written to compact later are called prepared.
+    """
     titles: dict[int, str] = {}
     times = Counter[str]()
     handovers = transcript.written_handovers
     for seq, handover in handovers.items():
-        title = _title(handover, transcript)
+        title = _title(handover, transcript, is_prepared=seq in transcript.checkpoints)
         times[title] += 1
         count = times[title]
         titles[seq] = title if count == 1 else tr("{title} ({count})", title=title, count=count)
@@ -95,9 +98,12 @@ def handover_titles(transcript: Transcript) -> dict[int, str]:
 
 
 def unsent_title(transcript: Transcript, after: int, upto: int) -> str:
-    """Return what a prepared summary of older messages is called that stands for none of them yet."""
-    turns = compacted_turns(transcript, after, upto)
-    return tr("Summary of {turns}", turns=translate(turns)) if turns else tr("Summary of older messages")
+    """Return what a shorter form of older messages is called that stands for none of them yet."""
+    return _prepared(translate(summary_name(transcript, after, upto)))
+
+
+def _prepared(title: str) -> str:
+    return tr("{title}, prepared", title=title)
 
 
 def unsent_state(transcript: Transcript, seq: int, *, is_managed: bool) -> str:
@@ -142,10 +148,12 @@ def summary_title(
     return translate(summary_name(transcript, event.after, event.upto))
 
 
-def _title(handover: HandoverMade, transcript: Transcript) -> str:
+def _title(handover: HandoverMade, transcript: Transcript, *, is_prepared: bool = False) -> str:
     if handover.origin:
         return tr("Handover summary of “{title}”", title=session_title(handover.origin_title))
     name = translate(handover_name(transcript, handover))
+    if is_prepared:
+        name = _prepared(name)
     if handover.replaces:
         return tr("{title}, written again", title=name)
     return tr("{title}, edited", title=name) if handover.revises else name

@@ -51,7 +51,7 @@ class SampleScreens:
         """Capture them all. Raises HelixError if the window does not respond."""
         await self._controllers.workspace_controller.open_sample()
         await self._screenshots.settle()
-        for page in ("chat", "timeline", "cache", "changes"):
+        for page in ("chat", "timeline", "outputs", "changes"):
             self._window.show_page(page)
             await self._screenshots.wait_until(partial(is_page_read, self._controllers, page))
             await self._screenshots.capture(f"sample-{page}")
@@ -159,7 +159,7 @@ class SampleScreens:
 
     async def _capture_recall(self) -> None:
         """Capture the offer to recall the lines that find has."""
-        self._window.show_page("cache")
+        self._window.show_page("outputs")
         entries = self._views.outputs.get().model
         await wait_until(lambda: entries.entry(0) is not None)
         rows = map(entries.entry, range(entries.rowCount()))
@@ -177,12 +177,12 @@ class SampleScreens:
 
     async def _capture_comparison(self) -> None:
         """Capture what survives, with a kind of facts opened."""
-        self._window.show_page("survives")
-        report = self._views.survives.get().report
+        self._window.show_page("comparison")
+        report = self._views.comparison.get().report
         await wait_until(report.isVisible, REPLAY_TIMEOUT_S)
-        await self._screenshots.capture("survives")
+        await self._screenshots.capture("comparison")
         report.facts.expandToDepth(0)
-        await self._screenshots.capture("survives-facts")
+        await self._screenshots.capture("comparison-details")
         self._window.show_page("chat")
 
     async def _capture_sharing(self) -> None:

@@ -68,11 +68,11 @@ class StateScreens:
         await self._capture_own_policy()
 
     async def _capture_filters(self) -> None:
-        self._window.show_page("cache")
+        self._window.show_page("outputs")
         filters = self._views.outputs.get().filter_bar
         for option in (tool_option("read_file"), SIZE_OPTIONS[0]):
             filters.toggle(option)
-        await self._screenshots.wait_until(partial(is_page_read, self._controllers, "cache"))
+        await self._screenshots.wait_until(partial(is_page_read, self._controllers, "outputs"))
         await self._screenshots.capture("cache-filtered")
 
     async def _capture_export(self) -> None:
@@ -81,7 +81,7 @@ class StateScreens:
         narrowed = entries.rowCount()
         self._views.outputs.get().filter_bar.clear()
         await self._screenshots.wait_until(
-            lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "cache")
+            lambda: entries.rowCount() > narrowed and is_page_read(self._controllers, "outputs")
         )
         table.selectAll()
         await self._screenshots.capture("cache-selection")

@@ -22,13 +22,13 @@ from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.outputs.page import OutputsPage
 from helix_desktop.ui.outputs.rows import CacheFilter, CacheRow, CacheSearchResults
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 
 ENTRIES = 1_000_000
 _NOW = 1_795_000_000_000
 
 
-class MillionRows(CacheSource):
+class MillionRows(OutputSource):
     """A source that makes its rows from their digests."""
 
     def __init__(self, count: int) -> None:

@@ -187,7 +187,7 @@ def by_id(nodes: list[Node], last_id: str) -> Node:
 def check_the_pages_are_tabs_and_one_is_selected(app: App) -> None:
     window = app.reference(app.ask("open chat"))
     try:
-        for page in ("cache", "timeline", "chat"):
+        for page in ("outputs", "timeline", "chat"):
             tab = by_id(app.desktop.walk(window, visible_only=True), f"{page}_tab")
             assert tab.role == "page tab"
             assert tab.parent is not None

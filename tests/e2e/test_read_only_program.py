@@ -174,11 +174,11 @@ def check_findings(text: str) -> None:
         line[6:34].strip(): line[34:].strip() for line in text.splitlines() if line[:4] in {"ok  ", "    "}
     }
     assert int(counts["tool calls"].split()[0]) >= 80
-    assert int(counts["summary to compact later"].split()[0]) >= 1
-    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["summaries"])
+    assert int(counts["prepared handover summaries"].split()[0]) >= 1
+    summarized = re.match(r"(\d+) times? · (\d+) automatic · ", counts["handover summaries"])
     assert summarized is not None
     assert int(summarized[2]) >= 1
-    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["summaries"]):
+    for before, after in re.findall(r"([\d,]+) → ([\d,]+)", counts["handover summaries"]):
         assert _number(after) < _number(before) * 0.9
     cached = re.match(r"(\d+) times · \d+ outputs? · [1-9]\d* calls? · ", counts["cached"])
     assert cached is not None

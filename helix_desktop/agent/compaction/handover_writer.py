@@ -102,8 +102,8 @@ def active_handover(transcript: Transcript, seq: int) -> HandoverMade:
     current = transcript.window.handover
     if current is None or current[0] != seq:
         raise CompactionRefused(
-            _text("The summary wasn't changed."),
-            _text("Another summary is in the context now, or none is."),
+            _text("The handover summary wasn't changed."),
+            _text("Another handover summary is in the context now, or none is."),
             _text("Open the timeline and try again."),
         )
     return current[1]

@@ -93,7 +93,7 @@ class HandoverRevisions:
             newest = newest_checkpoint(self._session.transcript)
             if newest is None or newest[0] != draft.seq:
                 raise CompactionRefused(
-                    text("The summary wasn't changed."),
+                    text("The handover summary wasn't changed."),
                     text("A newer one replaced it."),
                     text("Open the timeline and try again."),
                 )

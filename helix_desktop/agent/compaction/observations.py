@@ -112,7 +112,9 @@ class Observations(BackgroundJob):
         self._session.model_choice.require()
         if self.is_running:
             raise CompactionRefused(
-                _text("Already running."), _text("A summary is being written."), _text("Wait, or cancel.")
+                _text("Already running."),
+                _text("Older messages are being summarized."),
+                _text("Wait, or cancel."),
             )
         pending_seq = observation.pending_observations(self._session.transcript)
         event_range = self._find_possible() if pending_seq is None else None

@@ -126,10 +126,10 @@ def continued_handover(
     if source is None:
         raise InvalidInput(
             _text("No session can start from this."),
-            _text("Event e{event} isn't a summary of that session.", event=str(seq))
+            _text("Event e{event} isn't a handover summary of that session.", event=str(seq))
             if seq
             else _text("That session has no messages yet."),
-            _text("Choose another session or summary."),
+            _text("Choose another session or handover summary."),
         )
     quotes, quoted, answer_seq = _quotes(transcript, source, policy, window_size)
     source = _without_quoted(source, quoted, answer_seq)
@@ -260,7 +260,7 @@ _CITED_WITHIN = re.compile(_CITED.pattern + r"(?=\s*[^\s.])")
 NO_SOURCE = "(no source)"
 """How the mark of an unsupported sentence reads where a user edits it."""
 _MARK = re.compile(rf"{re.escape(UNSUPPORTED)}$", re.MULTILINE)
-_WHAT = _text("The edited summary can't be read.")
+_WHAT = _text("The edited handover summary can't be read.")
 
 
 def to_markdown(sections: Sequence[Section]) -> str:

@@ -14,7 +14,7 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.ui.kit.intents import (
     ApplyRemedy,
     Intent,
-    OpenCacheEntry,
+    OpenOutput,
     OpenSession,
     Recall,
     Redo,
@@ -158,7 +158,7 @@ class ControlTurn(Intent, frozen=True):  # or make an announced retry now
 # fmt: on
 
 ReadingAction: TypeAlias = (
-    ShowInTimeline | ShowRewriteOf | OpenLink | OpenVersion | OpenChanges | OpenCacheEntry | OpenSession
+    ShowInTimeline | ShowRewriteOf | OpenLink | OpenVersion | OpenChanges | OpenOutput | OpenSession
     | Recall | ReadContent
 )  # fmt: skip
 """What leaves the session as it is, and makes sense of its past, too."""

@@ -58,7 +58,7 @@ from helix_desktop.ui.outputs.rows import (
     target_name,
     tool_name,
 )
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from helix_desktop.words.model_names import demo_model_name
 from helix_desktop.words.numbers import format_token_count
 from helix_desktop.words.slash_commands import SLASH_COMMANDS, find_slash_command
@@ -187,7 +187,7 @@ class ContentCompletions(CompletionSource):
         """Return the contents that match, as many as a popup needs. Raises HelixError."""
         workspace = self._session.workspace
         words = query.replace('"', " ").strip()[:MAX_QUERY_LENGTH]
-        source = CacheSource(workspace, self._session.find_conversation)
+        source = OutputSource(workspace, self._session.find_conversation)
         is_search = len(words) >= _MIN_WORD
         entry_filter = EntryFilter(kinds=AGENT_KINDS, target=words if is_search else "")
         page = await workspace.store.page(limit=_MAX_CONTENTS, entry_filter=entry_filter)
@@ -209,7 +209,7 @@ def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
     return next((rank for rank, name in enumerate(names) if all(word in name for word in words)), len(names))
 
 
-async def _search(source: CacheSource, query: str) -> list[str]:
+async def _search(source: OutputSource, query: str) -> list[str]:
     found, parts = CacheSearchResults(b""), 0
     while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):
         found = await source.search(CacheFilter(query), found.cursor)

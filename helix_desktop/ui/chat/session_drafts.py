@@ -40,7 +40,7 @@ from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.editor import AddedFile
 from helix_desktop.ui.design.dialogs import pick_open_files
 from helix_desktop.ui.design.viewer.picture import read_thumbnail
-from helix_desktop.ui.kit.intents import OpenCacheEntry, handles
+from helix_desktop.ui.kit.intents import OpenOutput, handles
 from helix_desktop.ui.kit.notices import FAILED_WRITE, Notice
 from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.sessions import session_title
@@ -602,7 +602,7 @@ class DraftAttachments(QObject):
     @handles(OpenAttachment)
     def open(self, key: str) -> None:
         if (attachment := self._find(key)) is not None:
-            self._session.perform(OpenCacheEntry(attachment.digest))
+            self._session.perform(OpenOutput(attachment.digest))
 
     @handles(UnpackAttachment)
     async def unpack(self, key: str) -> None:

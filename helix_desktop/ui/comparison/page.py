@@ -573,7 +573,7 @@ class ComparisonPage(ThemedBackground):
 
     def follow(self, session: Session) -> None:
         self._session = session
-        session.on_refresh_page("survives", self.refresh)
+        session.on_refresh_page("comparison", self.refresh)
 
     def refresh(self) -> None:
         conversation = self._session.find_conversation()

@@ -100,7 +100,7 @@ def purpose_text(opened: OpenDraft, former_title: str, messages: str) -> str:
     """Return what becomes of a draft: for a new session, in place of `former_title`, or of `messages`."""
     scope, event = opened.scope, opened.draft.event
     if scope.is_whole:
-        return tr("A new session starts with this summary and can recall everything it covers.")
+        return tr("A new session starts with this handover summary and can recall everything it covers.")
     if scope.rerun_seq:
         return tr(
             "“{title}” is written again from the original messages. The current text stays in the log, "
@@ -117,4 +117,4 @@ def purpose_text(opened: OpenDraft, former_title: str, messages: str) -> str:
 def use_text(scope: HandoverScope) -> str:
     if scope.is_whole:
         return tr("Start new session")
-    return tr("Replace summary") if scope.rerun_seq else tr("Compact")
+    return tr("Replace") if scope.rerun_seq else tr("Compact")

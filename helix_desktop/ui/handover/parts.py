@@ -180,7 +180,8 @@ def _draw_version(line: Line, width: float) -> Box:
     version: Version = line.value
     pill = [BoxPill(version.state, "accent")] if version.state else []
     note = Row([Text(version.note, 12, "muted", shrink=True), *pill], 8)
-    content = Column([Text(version.title, 13, weight=500, shrink=True), note])
+    title = Text(version.title, 13, weight=500, shrink=True, elide=Qt.TextElideMode.ElideMiddle)
+    content = Column([title, note])
     return Frame(content, (_EDGE_PX, 0, _EDGE_PX, 0))
 
 

@@ -81,9 +81,9 @@ def edit_refusal(transcript: Transcript, seq: int) -> EditRefusal | None:
             return EditRefusal(tr("Its messages were compacted, so it can't be edited."))
         words = tr("“{title}” updates this one, so only that one can be edited.", title=titles[newest[0]])
     elif transcript.rewrites.handovers[seq].origin:
-        return EditRefusal(tr("This summary is of another session. Edit it there."))
+        return EditRefusal(tr("This handover summary is of another session. Edit it there."))
     elif transcript.can_redo(seq):
-        reason = tr("This summary is undone: it isn't in the context. Redo it to edit it.")
+        reason = tr("This handover summary is undone: it isn't in the context. Redo it to edit it.")
         return EditRefusal(reason, tr("Redo"), Redo((seq,)))
     elif newest is None:
         return None

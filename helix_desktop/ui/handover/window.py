@@ -665,7 +665,10 @@ class HandoverWindow(WindowParts):
             if draft is None or draft.scope != OLDER_MESSAGES:  # else the note has these figures
                 self.tokens = Pill("", "accent", "gauge")
                 self.tokens.setToolTip(
-                    tr("What the summary takes in the context, with your own messages that it quotes")
+                    tr(
+                        "What the handover summary takes in the context, with your own messages that "
+                        "it quotes"
+                    )
                 )
                 self._show_tokens(event)
                 counts = translate(handover_counts(self._transcript, event).text)
@@ -750,9 +753,9 @@ class HandoverWindow(WindowParts):
         is_offered = self.seq == NOW and not (self._is_compaction or is_whole)
         self.session_button.setVisible(is_recorded or is_offered)
         self.session_button.setText(tr("New session from this") if is_recorded else tr("New session"))
-        whole = tr("It starts with a summary of the whole conversation")
+        whole = tr("It starts with a handover summary of the whole conversation")
         self.session_button.setToolTip(
-            tr("Start a session whose context begins with this summary") if is_recorded else whole
+            tr("Start a session whose context begins with this handover summary") if is_recorded else whole
         )
         primary = self._primary()
         for button in (*self._used_first, self.write_button, self.session_button):

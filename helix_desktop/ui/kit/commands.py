@@ -341,7 +341,7 @@ class WindowCommands(CommandTable):
 
     show_chat = _page(text("Chat"), intents.ShowPage("chat"), "Ctrl+1", group=1,
         also=_also("conversation messages"))
-    show_cache = _page(text("Outputs"), intents.ShowPage("cache"), "Ctrl+2", group=1, slash="cache",
+    show_cache = _page(text("Outputs"), intents.ShowPage("outputs"), "Ctrl+2", group=1, slash="cache",
         with_arguments=intents.SearchCache, also=_also("cache entries digest recall"))
     show_timeline = _page(text("Timeline"), intents.ShowPage("timeline"), "Ctrl+3", group=1, slash="timeline",
         also=_also("handovers summaries history chart"))
@@ -410,7 +410,7 @@ class WindowCommands(CommandTable):
         group=5, needs=(OPEN_SESSION, REDOABLE_CHANGE), slash="redo", also=_also("handover compaction"))
     hold_compaction = _session(text("Pause context changes"), intents.PauseCompaction(), group=5,
         is_checkable=True, also=_also("handover hold stop automatic"))
-    show_survival = _session(text("Compare with and without Helix"), intents.ShowPage("survives"), group=5,
+    show_survival = _session(text("Compare with and without Helix"), intents.ShowPage("comparison"), group=5,
         slash="survives", is_in_menu=False,
         also=_also("replay compaction lost details what survives picture"))
     branch_session = _agent(text("Branch session"), intents.BranchSession(), "Ctrl+Shift+B", group=6,
@@ -436,7 +436,7 @@ class WindowCommands(CommandTable):
     guided_sample = _help(text("Guided sample"), intents.OpenSample(), group=2,
         also=_also("demo tutorial try"))
     about = _help(text("About Helix Desktop"), intents.OpenSettings("about"), group=2,
-        also=_also("version update license diagnostics"))
+        also=_also("version update license diagnostics bug report"))
     # fmt: on
 
     def __init__(self, window: QWidget) -> None:

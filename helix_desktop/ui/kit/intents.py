@@ -217,7 +217,7 @@ class Find(Intent, frozen=True):
     words: str = ""
 class GoToOwnMessage(Intent, frozen=True):  # of the user: the previous (-1) or the next (1)
     direction: int
-class ShowPage(Intent, frozen=True):  # chat, cache, timeline, changes or survives
+class ShowPage(Intent, frozen=True):  # chat, outputs, timeline, changes or comparison
     name: str
 class ClosePage(Intent, frozen=True): ...  # and show the one before it
 class SearchCache(Intent, frozen=True):
@@ -320,7 +320,7 @@ class ShowInTimeline(Intent, frozen=True):  # the card of a rewrite
     is_handover: bool = False
 class LookAtStep(Intent, frozen=True):  # what was sent then, by its event; 0: now
     seq: int
-class OpenCacheEntry(Intent, frozen=True):  # a content on the Outputs page, with a text marked from a line on
+class OpenOutput(Intent, frozen=True):  # a content on the Outputs page, with a text marked from a line on
     digest: str
     mark: str = ""
     line: int = 0

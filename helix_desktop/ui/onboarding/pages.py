@@ -223,7 +223,9 @@ class WelcomePage(_CenteredPage):
         welcome = label(tr("Welcome to Helix Desktop"), "display", wrap=True)
         head = column(row(logo, None), 4, welcome, label(lead, "lead", wrap=True), gap=8)
         nothing_sent = tr("Nothing is sent until you send a message.")
-        also_sent = tr("Beside your turns, a model also writes titles and summaries; you see each of them.")
+        also_sent = tr(
+            "Beside your turns, a model also writes titles and handover summaries; you see each of them."
+        )
         foot = label(f"{nothing_sent} {also_sent}", "faint", wrap=True)
         self.lay_out(column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX)
         self.show_model("")

@@ -49,7 +49,7 @@ from helix_desktop.ui.outputs.rows import (
     CacheSearchResults,
     PreviewState,
 )
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from helix_desktop.ui.outputs.table import CacheTable, CacheTableModel
 from helix_desktop.words.translation import Translator, error_text, translate
 
@@ -66,7 +66,7 @@ _WORD = re.compile(r'"([^"]+)"|(\S+)')
 
 
 class OutputsPage(ThemedBackground):
-    """Table and preview over a CacheSource; what the user asks for comes from `entry_actions`."""
+    """Table and preview over a OutputSource; what the user asks for comes from `entry_actions`."""
 
     _session: Session
     """Whose workspace it shows; without one it shows what it is given."""
@@ -77,9 +77,9 @@ class OutputsPage(ThemedBackground):
         """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
         super().__init__(parent)
         self._start = start
-        self._source: CacheSource | None = None
+        self._source: OutputSource | None = None
         self._totals, self._is_counted, self._unindexed = NO_TOTALS, True, 0
-        self._entries: CacheSource | None = None  # the same, while a workspace is on screen
+        self._entries: OutputSource | None = None  # the same, while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
         self._preview_task: asyncio.Task[None] | None = None
@@ -87,7 +87,7 @@ class OutputsPage(ThemedBackground):
         self._is_listed = False  # the entries of the source: until then none of them are left out
         self._pending_digest = ""
         self._marked = ("", "", 0)  # a digest, words in that content, and the line from which they count
-        self._choices_source: CacheSource | None = None  # that is asked for what a filter can name
+        self._choices_source: OutputSource | None = None  # that is asked for what a filter can name
         self._current_filter, self._is_searching = CacheFilter(), False
         self._canceled_filter: CacheFilter | None = None  # whose search the user ended
         self._slow = QTimer(self, singleShot=True, interval=_SLOW_MS)  # until an answer is said to be slow
@@ -145,7 +145,7 @@ class OutputsPage(ThemedBackground):
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self._add_shortcuts()
 
-    def set_source(self, source: CacheSource | None) -> None:
+    def set_source(self, source: OutputSource | None) -> None:
         self._source = source
         self._is_refreshing = self._refresh_again = False  # what the former source still lists is dropped
         self._pending_digest, self._canceled_filter = "", None
@@ -254,7 +254,7 @@ class OutputsPage(ThemedBackground):
             self._refresh_again = False
             self.refresh()
 
-    async def _query(self, source: CacheSource, cache_filter: CacheFilter) -> None:
+    async def _query(self, source: OutputSource, cache_filter: CacheFilter) -> None:
         if not (self._is_listed or cache_filter.text):
             self._show_first(source, cache_filter, await source.first_ids(cache_filter))
         totals = await source.totals()
@@ -267,7 +267,7 @@ class OutputsPage(ThemedBackground):
             self._choices_source = source
             self._start(self._read_choices(source), "cache filter choices")
 
-    async def _read_choices(self, source: CacheSource) -> None:
+    async def _read_choices(self, source: OutputSource) -> None:
         """Read what a filter can name: after the rows, and the next ones don't wait for it.
 
         While the search index is behind, every entry is looked at for the names of tools.
@@ -283,7 +283,7 @@ class OutputsPage(ThemedBackground):
             if source is self._choices_source:
                 self._choices_source = None
 
-    async def _list(self, source: CacheSource, cache_filter: CacheFilter) -> None:
+    async def _list(self, source: OutputSource, cache_filter: CacheFilter) -> None:
         if cache_filter != self._canceled_filter:
             self._canceled_filter = None
         if not cache_filter.text:
@@ -311,7 +311,7 @@ class OutputsPage(ThemedBackground):
         self._canceled_filter = None
         self.refresh()
 
-    def _show_first(self, source: CacheSource, cache_filter: CacheFilter, ids: bytes) -> None:
+    def _show_first(self, source: OutputSource, cache_filter: CacheFilter, ids: bytes) -> None:
         if ids and source is self._source and cache_filter == self.filter_bar.current_filter:
             self._notice.hide()
             self.model.set_ids(ids)
@@ -320,7 +320,7 @@ class OutputsPage(ThemedBackground):
             self._update_visibility()
 
     def _show_results(
-        self, source: CacheSource, cache_filter: CacheFilter, results: CacheSearchResults
+        self, source: OutputSource, cache_filter: CacheFilter, results: CacheSearchResults
     ) -> bool:
         """Show results if the filter is still the same; return whether it is."""
         if source is not self._source or cache_filter != self.filter_bar.current_filter:
@@ -466,21 +466,21 @@ class OutputsPage(ThemedBackground):
         self._session = session
         session.changed.connect(self._show_workspace)
         self._show_workspace()
-        session.on_refresh_page("cache", self.refresh)
+        session.on_refresh_page("outputs", self.refresh)
 
     def _show_workspace(self) -> None:
         session = self._session
         self._cancel_verifying()
         self._cancel_preview()
         has_workspace, find = session.has_workspace, session.find_conversation
-        self._entries = CacheSource(session.workspace, find) if has_workspace else None
+        self._entries = OutputSource(session.workspace, find) if has_workspace else None
         self.set_source(self._entries)
 
     def _cancel_preview(self) -> None:
         if self._preview_task is not None:
             self._preview_task.cancel()
 
-    async def _preview(self, source: CacheSource, digest: str) -> None:
+    async def _preview(self, source: OutputSource, digest: str) -> None:
         workspace = self._session.workspace
         rows = await source.rows([digest])
         if not rows:
@@ -511,7 +511,7 @@ class OutputsPage(ThemedBackground):
         if len(digests) > 1:
             self._notify_result(workspace.id, len(digests), damaged)
 
-    async def _verify_one(self, workspace: OpenWorkspace, source: CacheSource, digest: str) -> bool:
+    async def _verify_one(self, workspace: OpenWorkspace, source: OutputSource, digest: str) -> bool:
         """Verify a content, show the verdict, and remember a good one while the window lives."""
         verdict = await workspace.contents.verify(digest)
         words = translate(verdict.text)

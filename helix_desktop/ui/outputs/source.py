@@ -66,7 +66,7 @@ _RANK: dict[CacheState, int] = {
 }
 
 
-class CacheSource:
+class OutputSource:
     """The entries of a workspace; state and tokens are those in the session of `conversation`.
 
     Its methods raise HelixError where the store can't be read.

@@ -68,7 +68,7 @@ from helix_desktop.ui.outputs.rows import (
     target_name,
     tool_name,
 )
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from helix_desktop.words.numbers import format_size
 from helix_desktop.words.state_words import OUTDATED, explain_outdated
 from helix_desktop.words.translation import Translator, translate
@@ -100,7 +100,7 @@ class CacheTableModel(QAbstractTableModel):
         super().__init__(parent)
         self._start, self._clock = start, clock
         self._sort, self._is_searching = CacheSort(), False
-        self._source: CacheSource | None = None
+        self._source: OutputSource | None = None
         self._ids = b""  # the digests, 32 bytes each
         self._rows: OrderedDict[bytes, tuple[int, CacheRow]] = OrderedDict()
         self._generation = 0  # rows of an older generation are shown, and fetched again
@@ -111,7 +111,7 @@ class CacheTableModel(QAbstractTableModel):
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._start_fetches)
 
-    def set_source(self, source: CacheSource | None) -> None:
+    def set_source(self, source: OutputSource | None) -> None:
         self.beginResetModel()
         self._source, self._ids = source, b""
         self._generation += 1
@@ -259,7 +259,7 @@ class CacheTableModel(QAbstractTableModel):
             self._fetching.add(page)
             self._start(self._fetch(self._source, page), "cache rows")
 
-    async def _fetch(self, source: CacheSource, page: int) -> None:
+    async def _fetch(self, source: OutputSource, page: int) -> None:
         generation, keys = self._generation, [self._key(row) for row in self._page_rows(page)]
         rows: Sequence[CacheRow] = ()
         try:

@@ -59,7 +59,7 @@ SEGMENT_LOOKS: dict[SegmentKind, SegmentLook] = {
     "handover": SegmentLook(
         STATE_WORDS["folded"].label,
         STATE_WORDS["folded"].color,
-        text("Summaries in place of older messages, which the agent can recall."),
+        text("Older messages in a shorter form. The agent can recall all of them."),
     ),
     "pinned": SegmentLook(text("Pinned"), "seg_turn"),
     "user": SegmentLook(text("You"), "seg_turn", text("Your messages, with the files that you attached.")),

@@ -229,7 +229,9 @@ class RequestList(ChoiceList[WindowRow]):
         self.paint_ground(painter, box, state)
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
-        cut = cut_middle if row.tool and row.tool != RECALL_TOOL else None
+        # A call's end names its part of a file, that of a handover summary its turns.
+        is_told_by_end = row.kind == "handover" or (row.tool and row.tool != RECALL_TOOL)
+        cut = cut_middle if is_told_by_end else None
         name = Text(row.label, color="text", cut=cut, grow=True, shrink=True)
         button = [Space(ROW_HEIGHT - 8)] if at == self._covered else []
         is_inside = self._start_of(at) < at

@@ -590,7 +590,7 @@ class ContextPanel(Themed, QWidget):
         cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
         large = KeyValue(tr("Large outputs"), tr("part stays"), STATE_WORDS["in_part"].color, muted=True)
         outputs = KeyValue(tr("Cached outputs"), tr("description stays"), cached, muted=True)
-        turns = KeyValue(tr("Compacted turns"), tr("summary stays"), compacted, muted=True)
+        turns = KeyValue(tr("Compacted turns"), tr("shorter form stays"), compacted, muted=True)
         return pane(column(large, outputs, turns, SelectableText(explain_rows(), 12, "muted"), gap=4))
 
     def _request(self) -> QWidget:

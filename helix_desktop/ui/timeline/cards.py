@@ -41,7 +41,7 @@ from helix_desktop.ui.kit.boxes import (
 )
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
-    OpenCacheEntry,
+    OpenOutput,
     Pin,
     Redo,
     RetryFailed,
@@ -282,7 +282,7 @@ def index_chips(digest: str, entries: int) -> list[Button]:
         return []
     words = tr.plural(entries, "List of %n output", "List of %n outputs")
     tip = f"{tr('Open in Outputs')}: {digest[:8]}"
-    return [chip("index", OpenCacheEntry(digest), Pill(words, icon="database"), tip)]
+    return [chip("index", OpenOutput(digest), Pill(words, icon="database"), tip)]
 
 
 def source_chip(seq: int, place: int = 1, count: int = 1) -> Button:
@@ -449,7 +449,7 @@ class SweepCard(Rewrite, frozen=True):
             pills: list[Box] = [
                 chip(
                     f"output:{digest[:12]}",
-                    OpenCacheEntry(digest),
+                    OpenOutput(digest),
                     Pill(ellipsize(name, _NAME_CHARS), icon="database"),
                     f"{tr('Open in Outputs')}: {digest[:8]}",
                 )

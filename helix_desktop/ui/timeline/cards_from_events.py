@@ -297,7 +297,7 @@ class _CardReducer:
         lines = {
             "title": tr("No title was written"),
             "checkpoint": tr("No handover summary was prepared"),
-            "handover": tr("The summary without a model was not written again"),
+            "handover": tr("What was compacted without a model was not written again"),
         }
         used = cost_text(event.spent, event.cost, self._is_demo, event.estimated, event.unpriced)
         return BackgroundCard(

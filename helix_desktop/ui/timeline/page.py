@@ -90,7 +90,7 @@ class TimelineFilterBar(HostedRow):
         self.group: CardFilter | None = None
         self._buttons: dict[CardFilter | None, PushButton] = {}
         choice = QButtonGroup(self)
-        about_compacted = tr("Summaries that replaced older messages, or are to replace them.")
+        about_compacted = tr("What is in place of older messages, or is to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
         compacted, cached = STATE_WORDS["folded"], STATE_WORDS["cached"]
@@ -165,7 +165,7 @@ class Timeline(Themed, QWidget):
         self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState(
             "history",
-            tr("What leaves the context appears here, and the summaries in its place."),
+            tr("What leaves the context appears here, and what is in its place."),
             tr("Go to chat"),
         )
         self.cards = CardList(clock)

@@ -243,7 +243,7 @@ class HandoverCard(Rewrite, frozen=True):
             end += undo_links(
                 self.undo_seqs, look, self.is_undone, self.replaced_by or self.inside, self.carries
             )
-        words: list[Box] = [Text(title, 14, color, 600), self._state()]
+        words: list[Box] = [Words(title, 14, color, 600), self._state()]
         if self.event.origin:
             name = ellipsize_title(session_title(self.event.origin_title), _MAX_FOCUS_CHARS)
             words.append(_session_chip(tr("From “{title}”", title=name), self.event.origin))
@@ -259,7 +259,7 @@ class HandoverCard(Rewrite, frozen=True):
             return Pill(tr("Replaced by “{title}”", title=replacement), tip=tip)
         if self.is_checkpoint:
             return _unsent_pill(self.unsent, explain_checkpoint(), self.used_in)
-        return Pill(tr("Summary in context"), dot=STATE_WORDS["in_window"].color)
+        return Pill(tr("In context"), dot=STATE_WORDS["in_window"].color)
 
     def _pills(self) -> list[Box]:
         event = self.event
@@ -364,7 +364,7 @@ class PreparedCard(TimelineCard, frozen=True):
 
     @property
     def title(self) -> str:
-        return tr("{summary} prepared", summary=self.card.title)
+        return self.card.title
 
     @property
     def amount(self) -> str:
@@ -408,7 +408,7 @@ class CompactedMessagesCard(Rewrite, frozen=True):
 
 def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Box]:
     content: list[Box] = [Words(unused, 12, "warn")] if (unused := unused_text(card.event)) else []
-    content.append(fold(look, "details", tr("Summary text"), "", color, lambda: _facts(card, color)))
+    content.append(fold(look, "details", tr("Shorter form"), "", color, lambda: _facts(card, color)))
     if look.is_open("details"):
         if card.quotes:
             note = format_integer(len(card.quotes))
@@ -487,7 +487,7 @@ class CompactedCallsCard(Rewrite, frozen=True):
             return [Column([Flow(pills), code_frame(words)], 6)]
 
         size = format_token_count(self.event.tokens + FRAMING_TOKENS)
-        content = [line, fold(look, "note", tr("Summary text"), size, color, note)]
+        content = [line, fold(look, "note", tr("Shorter form"), size, color, note)]
         tip = "" if is_lost else translate(STATE_WORDS["folded"].tooltip)
         return framed(content, (14, 4, 12, 10), 6, tip), self.name(dotted((self.title, self.size_text)))
 

@@ -278,7 +278,7 @@ def running_text(progress: CompactionProgress | ObservationProgress) -> str:
 
 
 def _summary_row(job_id: str, estimate: CostEstimate | None, cancel: Callable[[], object]) -> JobRow:
-    words = tr("Preparing a summary")
+    words = tr("Preparing a handover summary")
     why = tr("A model summarizes older messages ahead of a compaction. Stop changes nothing.")
     stop_it = JobAction("stop", cancel, why)
     return JobRow(job_id, _with_reading(words, estimate), action=stop_it, short_text=words)

@@ -126,7 +126,7 @@ class BranchController(WindowPart):
         made = await self._workspaces.show_new_session(workspace, make(workspace, conversation.session.id))
         if compacted not in (None, made.session.transcript.window.handover):
             what = tr("This begins before the last compaction.")
-            why = tr("The context has those messages again, as they were. The original keeps its summary.")
+            why = tr("The context has those messages again, as they were. The original stays compacted.")
             self._session.notify(Notice("before-compaction", what, why, session_id=made.session.id))
         return made
 

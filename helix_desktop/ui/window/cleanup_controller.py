@@ -105,7 +105,7 @@ class CleanupController(WindowPart):
         self._show_outputs(ORPHAN_OPTION)
 
     def _show_outputs(self, option: FilterOption) -> None:
-        self._window.show_page("cache")
+        self._window.show_page("outputs")
         self._window.pages.outputs.get().filter_bar.show_only(option)
 
     @handles(EmptyTrash)

@@ -77,7 +77,7 @@ class ControlledWindow:
             (pages.timeline, Timeline),
             (pages.changes, ChangesPage),
             (pages.outputs, OutputsPage),
-            (pages.survives, ComparisonPage),
+            (pages.comparison, ComparisonPage),
         ):
             lazy_page.when_built(lambda page: page.follow(session))
             window.intents.add_lazy(kind, lazy_page.get)

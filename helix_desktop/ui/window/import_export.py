@@ -319,7 +319,7 @@ class ImportExportController(WindowPart):
         opened = self._session.opened
         subjects, subject = dict[str, str](), "session" if session_id else "outputs" if digests else ""
         if opened is not None and not workspace_id:
-            if not digests and self._window.page() == "cache":
+            if not digests and self._window.page() == "outputs":
                 digests = self._window.pages.outputs.get().entry_actions.digests_of(is_readable)
             if not session_id and self._session.has_conversation:
                 session_id = self._session.conversation.session.id
@@ -586,7 +586,7 @@ class ImportExportController(WindowPart):
     async def _show_comparison(self, workspace_id: str, session_id: str) -> None:
         await self._workspaces.open_in_front(workspace_id, session_id)
         if self._session.id == session_id:
-            self._session.perform(intents.ShowPage("survives"))
+            self._session.perform(intents.ShowPage("comparison"))
 
     async def _show_imported(self, workspace_id: str, file_name: str, result: ImportResult) -> None:
         """Say what was added, and open the newest session of it if its workspace is on screen."""

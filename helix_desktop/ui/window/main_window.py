@@ -164,12 +164,12 @@ class WindowPages:
         build_outputs: Callable[[], OutputsPage],
         build_timeline: Callable[[], Timeline],
         build_changes: Callable[[], ChangesPage],
-        build_survives: Callable[[], ComparisonPage],
+        build_comparison: Callable[[], ComparisonPage],
     ) -> None:
         self.chat = chat
         self.panel = panel
         self.outputs, self.timeline = LazyPage(build_outputs), LazyPage(build_timeline)
-        self.changes, self.survives = LazyPage(build_changes), LazyPage(build_survives)
+        self.changes, self.comparison = LazyPage(build_changes), LazyPage(build_comparison)
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
@@ -272,10 +272,10 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.session_pages.addWidget(pages.chat)
         self._pages = {
             "chat": LazyPage(lambda: pages.chat),
-            "cache": pages.outputs,
+            "outputs": pages.outputs,
             "timeline": pages.timeline,
             "changes": pages.changes,
-            "survives": pages.survives,
+            "comparison": pages.comparison,
         }
         self._pages["chat"].get()
         for area, lazy_pages in ((self.session_pages, self._pages), (self._center, vars(self.places))):
@@ -438,13 +438,13 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     @handles(intents.ShowPage)
     def show_page(self, name: str) -> None:
-        """Show chat, cache, timeline, changes or survives, with which the next start doesn't begin."""
+        """Show chat, outputs, timeline, changes or comparison, with which the next start doesn't begin."""
         self.session_pages.setCurrentWidget(self._pages[name].get())
         self.top_bar.show_page(name)
         leaves_settings = self._is_settings_shown
         self._set_settings_shown(False)
         self._enable_close_page()
-        if name != "survives":
+        if name != "comparison":
             self.layout_store.save("page", name.encode())
         self._place_news(self.page())
         self._layout_timer.start()
@@ -474,7 +474,7 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         page: QWidget = self._pages[name].get()
         if name == "chat":
             page = self.pages.chat.composer.editor
-        elif name == "cache":
+        elif name == "outputs":
             page = self.pages.outputs.get().table
         page.setFocus(Qt.FocusReason.OtherFocusReason)
 

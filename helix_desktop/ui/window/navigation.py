@@ -223,8 +223,8 @@ class SessionNavigation(WindowPart):
         elif remedy in _REMEDIES:
             self._window.perform(_REMEDIES[remedy])
 
-    @handles(intents.OpenCacheEntry)
-    async def show_cache_entry(self, digest: str, mark: str, line: int) -> None:
+    @handles(intents.OpenOutput)
+    async def show_output(self, digest: str, mark: str, line: int) -> None:
         """Show an entry on the Outputs page; of one that the user removed as a secret, say that."""
         workspace = self._session.workspace
         removed_at_ms = await workspace.store.redaction.redacted_at(digest)
@@ -232,7 +232,7 @@ class SessionNavigation(WindowPart):
             what = tr("You removed this output as a secret on {day}.", day=format_date(removed_at_ms))
             self._session.notify(Notice("removed-output", what, workspace_id=workspace.id, is_brief=True))
             return
-        self._window.show_page("cache")
+        self._window.show_page("outputs")
         outputs = self._views.outputs.get()
         outputs.select(digest)
         outputs.mark(digest, mark, line)
@@ -287,7 +287,7 @@ class SessionNavigation(WindowPart):
 
     @handles(intents.SearchCache)
     def search_cache(self, words: str) -> None:
-        self._window.show_page("cache")
+        self._window.show_page("outputs")
         self._views.outputs.get().filter_bar.field.setText(words)
 
     @handles(intents.GoToOwnMessage)

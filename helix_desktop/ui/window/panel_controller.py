@@ -301,7 +301,7 @@ class PanelPresenter(WindowPart):
             case "show":
                 self._show_place(row.seq)
             case "open":
-                self._session.perform(intents.OpenCacheEntry(row.digest))
+                self._session.perform(intents.OpenOutput(row.digest))
             case _:
                 self._start(self._change(conversation, action, row), action)
 

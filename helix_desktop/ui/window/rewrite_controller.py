@@ -258,8 +258,8 @@ class RewriteController(WindowPart):
         if earlier and is_undo:
             back = tr.plural(
                 earlier,
-                "%n earlier summary is in its place again.",
-                "%n earlier summaries are in its place again.",
+                "%n earlier handover summary is in its place again.",
+                "%n earlier handover summaries are in its place again.",
             )
             why = " ".join(filter(None, (back, why)))
         why = " ".join(filter(None, (why, how_long)))

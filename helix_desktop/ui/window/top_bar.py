@@ -133,10 +133,10 @@ class EditableTitle(QStackedWidget):
             perform(self, RenameSession(name, self.session_id))
 
 
-PageName = Literal["chat", "cache", "timeline", "changes"]
+PageName = Literal["chat", "outputs", "timeline", "changes"]
 PAGES: tuple[tuple[PageName, TranslatableText, str], ...] = (
     ("chat", text("Chat"), "message-square"),
-    ("cache", text("Outputs"), "database"),
+    ("outputs", text("Outputs"), "database"),
     ("timeline", text("Timeline"), "history"),
     ("changes", text("Changes"), "diff"),
 )

@@ -411,7 +411,7 @@ class WorkspaceController(WindowPart):
             if self._session.workspace_id != workspace_id:
                 await self.open_workspace(workspace_id)
         if digest:
-            window.perform(intents.OpenCacheEntry(digest, mark, line))
+            window.perform(intents.OpenOutput(digest, mark, line))
         elif seq and (window is not self._window or self._session.id == session_id):
             window.perform(intents.ShowEvent(seq, mark))
 

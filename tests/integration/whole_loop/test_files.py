@@ -14,7 +14,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.events.conversation import ToolAnswered
 from helix_desktop.domain.events.session import FilesChanged
 from helix_desktop.ui.outputs.rows import CacheFilter
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from tests.support.image_bytes import png
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, text_reply
@@ -95,7 +95,7 @@ async def test_a_file_that_changes_after_it_was_attached_is_stale(tmp_path: Path
         transcript = rig.conversation.session.transcript
         stale = [attachment.digest in transcript.stale_digests for attachment in attached]
         assert stale == [True, True, False]
-        source = CacheSource(rig.workspace, lambda: rig.conversation)
+        source = OutputSource(rig.workspace, lambda: rig.conversation)
         await source.ids(CacheFilter())
         rows = await source.rows([attachment.digest for attachment in attached])
         assert [bool(row.changed_since) for row in rows] == stale
@@ -239,7 +239,7 @@ async def test_what_the_user_changes_between_two_turns_is_noticed(tmp_path: Path
         assert str(rig.chat_requests[-1].messages[-1]["content"]).startswith(note)
         assert await ask(rig, run("true")) == []
         assert "[Files on disk" not in str(rig.chat_requests[-1].messages[-3]["content"]), "said once"
-        source = CacheSource(rig.workspace, lambda: rig.conversation)
+        source = OutputSource(rig.workspace, lambda: rig.conversation)
         await source.ids(CacheFilter())
         (row,) = await source.rows([rig.events(ToolAnswered)[0].digest])
         assert rig.conversation.session.log[row.changed_since - 1].event == changed

@@ -126,7 +126,7 @@ async def _completions(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
-    async with _page(rig, "cache") as window:
+    async with _page(rig, "outputs") as window:
         outputs = rig.views.outputs.get()
         outputs.table.select_row(0)
         content = outputs.preview.content
@@ -385,10 +385,10 @@ async def _command(rig: WindowRig, name: str) -> AsyncIterator[QWidget]:
 
 
 @asynccontextmanager
-async def _survives(rig: WindowRig) -> AsyncIterator[QWidget]:
+async def _comparison(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The session on screen, replayed, with one kind of its facts opened."""
-    async with _page(rig, "survives") as window:
-        report = rig.views.survives.get().report
+    async with _page(rig, "comparison") as window:
+        report = rig.views.comparison.get().report
         await until(report.isVisible, "the report")
         report.facts.expandToDepth(0)
         yield window
@@ -464,7 +464,7 @@ async def _model_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
 
 @asynccontextmanager
 async def _entry_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
-    async with _page(rig, "cache"):
+    async with _page(rig, "outputs"):
         table = rig.views.outputs.get().table
         table.setFocus()
         table.select_row(0)
@@ -523,11 +523,11 @@ SCENES: dict[str, Scene] = {
     "rows-first": partial(_rows, above=0.0),
     "rows-middle": partial(_rows, above=0.4),
     "rows-last": partial(_rows, above=0.8),
-    "cache": partial(_page, page="cache"),
+    "outputs": partial(_page, page="outputs"),
     "timeline": partial(_timeline, state=long_timeline_state),
     "timeline-checkpoints": partial(_timeline, state=quiet_timeline_state),
     "changes": _changes,
-    "survives": _survives,
+    "comparison": _comparison,
     "export": partial(_command, name="export"),
     "import": partial(_command, name="import_any"),
     "import-sessions": _import_sessions,
@@ -539,7 +539,7 @@ SCENES: dict[str, Scene] = {
     "rewind": partial(_dialog, question=_of(changes_samples.make_rewind_dialog)),
     "completions": _completions,
     "find-in-chat": partial(_find, page="chat"),
-    "find-in-cache": partial(_find, page="cache"),
+    "find-in-outputs": partial(_find, page="outputs"),
     "find-in-content": _find_in_content,
     "extras": _extras,
     "attempts": _retried_attempts,

@@ -152,7 +152,7 @@ def handover_window(
             window.show_preview(OpenDraft(draft, OLDER_MESSAGES))
     if stage in ("draft again", "edited"):
         window.fields[0].editor.appendPlainText("- A sentence more.")
-        what, why = words("The edited summary can't be read."), words("It is empty.")
+        what, why = words("The edited handover summary can't be read."), words("It is empty.")
         window.show_error(InvalidInput(verbatim(what), verbatim(why)))
     return window
 

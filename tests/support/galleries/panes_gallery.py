@@ -82,13 +82,13 @@ async def cache_binary(scope: TaskScope) -> QWidget:
     return pane
 
 
-async def cache_tree(scope: TaskScope) -> QWidget:
-    """JSON as a tree, in a small window."""
+async def cache_json(scope: TaskScope) -> QWidget:
+    """JSON as indented text, in a small window."""
     pane = await _browser(scope, 12, 2)
     pane.resize(520, 620)
     data = b'{"name": "helix", "flags": [true, null, 1.50], "scripts": {"build": "vite build"}, "empty": {}}'
     pane.show_preview(PreviewState(cache_row(2), data))
-    pane.preview.content.choose("tree")
+    pane.preview.content.choose("indented")
     await settle()
     return pane
 
@@ -183,7 +183,7 @@ SHOTS: tuple[Shot, ...] = (
     cache_wide,
     cache_damaged,
     cache_binary,
-    cache_tree,
+    cache_json,
     cache_no_match,
     cache_search,
     cache_loading,

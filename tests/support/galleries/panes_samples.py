@@ -42,7 +42,7 @@ from helix_desktop.ui.outputs.rows import (
     CacheSort,
     CacheState,
 )
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from helix_desktop.ui.panel.panel_state import (
     PanelState,
     Segment,
@@ -143,7 +143,7 @@ def _matches(row: CacheRow, words: Sequence[str]) -> bool:
     return row.digest.startswith(words[0]) or all(word in text for word in words)
 
 
-class SampleCache(CacheSource):
+class SampleCache(OutputSource):
     """Has its rows in memory; `fetch_sizes` has the size of each fetch."""
 
     def __init__(self, rows: Sequence[CacheRow]) -> None:
@@ -288,7 +288,8 @@ def handover_card(number: int, seq: int, undone: bool = False, **changes: object
 def checkpoint_card(number: int, seq: int, **changes: object) -> HandoverCard:
     """A checkpoint of that session: in no request yet."""
     values: dict[str, object] = {
-        "title": "Handover summary of turns 1–12", "messages": "12 messages, 41 tool calls", "after": 1_240,
+        "title": "Handover summary of turns 1–12, prepared",
+        "messages": "12 messages, 41 tool calls", "after": 1_240,
         "model": "acme/swift", "demo": False, "index": "", "index_entries": 0, "is_checkpoint": True,
         "read": 5_420, "spent": 6_310, "cost": 0.0071, "unpriced": 0,
         "missing": NOTHING_MISSING, "unsent": "Not in context yet",
@@ -375,7 +376,7 @@ def observations_card(seq: int, **changes: object) -> ObservationsCard:
     text = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "observations": facts, "over": facts[3:],
-        "title": "Summary of turns 1–46", "name": "Compacted turns 1–46", "messages": "46 messages",
+        "title": "Compacted turns 1–46, prepared", "name": "Compacted turns 1–46", "messages": "46 messages",
         "quotes": (Bullet(text, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "duration_ms": 3_400, "unsent": "Not in context yet",
     }  # fmt: skip

@@ -106,7 +106,7 @@ async def check_cache_totals(rig: WindowRig) -> str:
         workspace.cache for workspace in rig.window.picker._workspaces if workspace.id == rig.workspace.id
     ]
     assert switched == size, "picker"
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     counter = rig.views.outputs.get().filter_bar.counter
     listed = await rig.workspace.store.digests("newest", EntryFilter(kinds=("output",)))
     outputs = len(listed) // 32

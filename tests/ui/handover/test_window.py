@@ -132,7 +132,7 @@ def test_versions_are_listed_with_their_states_and_chosen_by_arrows(
         ("writing", ["Close", "Stop"]),
         ("draft", ["Close", "Write again", "Compact*"]),
         ("draft for a new session", ["Close", "Write again", "Start new session*"]),
-        ("draft again", ["Close", "Write again", "Replace summary*"]),
+        ("draft again", ["Close", "Write again", "Replace*"]),
         ("edited", ["Close", "Write again", "Save changes*", "New session from this"]),
         ("replaced", ["Close", "New session from this*"]),
         ("undone", ["Close", "New session from this*"]),
@@ -220,7 +220,7 @@ def test_items_are_put_back_into_their_section_and_the_keyboard_goes_to_the_next
 
 @at("edited")
 def test_an_error_is_displayed_in_place_and_goes_once_something_is_typed(window: HandoverWindow) -> None:
-    assert window.problem.startswith("The edited summary can't be read.")
+    assert window.problem.startswith("The edited handover summary can't be read.")
     before = shown_text(window)
     QTest.keyClicks(window.fields[0].editor, "x")
     assert (window.problem, "x" in shown_text(window), len(before)) == ("", True, len(shown_text(window)) - 1)

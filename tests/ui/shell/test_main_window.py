@@ -150,7 +150,7 @@ def test_how_full_the_context_is_stands_once_outside_the_panel(
 
     for _ in range(2):
         places = list[QRect]()
-        for page in ("cache", "chat", "timeline", "changes", "chat"):
+        for page in ("outputs", "chat", "timeline", "changes", "chat"):
             window.show_page(page)
             qtbot.waitUntil(partial(is_shown_once, page))
             line.activate()
@@ -249,7 +249,7 @@ def test_nothing_that_comes_by_itself_moves_a_page(qtbot: QtBot, window: MainWin
 
     def page_places() -> list[QRect]:
         places = []
-        for page in ("chat", "cache", "timeline", "changes"):
+        for page in ("chat", "outputs", "timeline", "changes"):
             window.show_page(page)
             qtbot.wait(1)
             shown = window.session_pages.currentWidget()
@@ -285,7 +285,7 @@ def test_notices_come_at_the_bottom_unless_the_mouse_is_there(qtbot: QtBot, wind
         place = window.notices.mapTo(window, window.notices.rect().center())
         return (place.y() < shown.mapTo(window, shown.rect().center()).y()) == above
 
-    for page, share in product(("cache", "timeline", "changes"), (0.9, 0.4, 0.1)):
+    for page, share in product(("outputs", "timeline", "changes"), (0.9, 0.4, 0.1)):
         window.show_page(page)
         mouse = shown.mapToGlobal(QPoint(shown.width() // 2, round(share * shown.height())))
         QCursor.setPos(mouse)

@@ -203,8 +203,8 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     titles = [one.title for one in cards.values() if isinstance(one, HandoverCard)]
     assert titles == [
         "Handover summary of turns 1–2",
-        "Handover summary of turns 1–3 (2)",
-        "Handover summary of turns 1–3",
+        "Handover summary of turns 1–3, prepared (2)",
+        "Handover summary of turns 1–3, prepared",
     ]
     checkpoint, handover = cards[second], cards[made]
     assert isinstance(checkpoint, HandoverCard)
@@ -213,12 +213,12 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
     assert (checkpoint.is_checkpoint, checkpoint.read, checkpoint.checkpoint) == (
         True,
         880,
-        "Handover summary of turns 1–3",
+        "Handover summary of turns 1–3, prepared",
     )
     assert not handover.is_checkpoint
     updated = cards[first]
     assert isinstance(updated, HandoverCard)
-    assert updated.size_text == "Used in “Handover summary of turns 1–3 (2)”"
+    assert updated.size_text == "Used in “Handover summary of turns 1–3, prepared (2)”"
 
 
 def test_a_card_says_as_of_when_something_was_open_once_messages_came_since(qtbot: QtBot) -> None:
@@ -379,7 +379,7 @@ def test_a_summary_to_compact_later_is_read_edited_and_started_from_and_there_is
     pane = open_timeline(qtbot, TimelineState((checkpoint,)))
     assert shown_seqs(pane) == []
     (line,) = [row for row in pane.cards.cards.rows if isinstance(row, PreparedCard)]
-    assert line.title == "Handover summary of turns 1–12 prepared"
+    assert line.title == "Handover summary of turns 1–12, prepared"
     assert line.amount == "read 5.4k tokens · used 6.3k tokens · $0.0071"
     pane.reveal(431)
     assert (pane.filter_bar.group, shown_seqs(pane)) == (None, [431])
@@ -421,7 +421,7 @@ def test_observations_are_undone_at_their_placement(
     pane = open_timeline(qtbot, TimelineState((observations_card(5),)))
     assert not shown_seqs(pane), "it has changed nothing yet"
     pane.filter_bar.choose("compacted")
-    assert card(pane, 5).accessible_name == "Summary of turns 1–46 · Not in context yet"
+    assert card(pane, 5).accessible_name == "Compacted turns 1–46, prepared · Not in context yet"
     assert not {"undo", "redo"} & set(names(pane, 5))
     placement = ObservationsPlaced(5, PlacementReason.MANUAL, 0)
     sizes: dict[str, Any] = {"before": 4_000, "after": 2_000}

@@ -60,7 +60,7 @@ def test_the_words_of_the_cards_are_explained_where_they_stand(qtbot: QtBot) -> 
     assert "Nothing has left the context yet." in shown_texts(pane)
     pane.set_state(replace(pane._state, cards=(handover_card(1, 492),)))
     (meaning,) = [text for text in shown_texts(pane) if text.startswith("Cached outputs are replaced")]
-    assert "compacted turns by a summary" in meaning
+    assert "compacted turns by a shorter form" in meaning
 
 
 def test_sessions_that_continue_each_other_are_linked_both_ways(qtbot: QtBot) -> None:

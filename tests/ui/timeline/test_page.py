@@ -25,7 +25,7 @@ from helix_desktop.domain.events.conversation import TurnEnded
 from helix_desktop.domain.events.summary import Bullet
 from helix_desktop.ui.kit.intents import (
     CancelCompaction,
-    OpenCacheEntry,
+    OpenOutput,
     Redo,
     RedoLast,
     ShowEvent,
@@ -78,8 +78,8 @@ def test_cards_say_what_their_summary_does_not_name_and_what_is_undone(pane: Tim
     press(pane, 492, "fold:details")
     press(pane, 492, "fold:missing")
     assert {*chain(*missing.lines)} <= {*words(pane, 492)}
-    assert [word in pills(pane, 440) for word in ("Summary in context", "Undone")] == [False, True]
-    assert [word in pills(pane, 492) for word in ("Summary in context", "Undone")] == [True, False]
+    assert [word in pills(pane, 440) for word in ("In context", "Undone")] == [False, True]
+    assert [word in pills(pane, 492) for word in ("In context", "Undone")] == [True, False]
     assert card(pane, 440).accessible_name.endswith("Undone")
 
 
@@ -271,7 +271,7 @@ def test_a_sweep_expands_to_what_was_cached_by_name(pane: Timeline) -> None:
     assert isinstance(sweep, SweepCard)
     digest, name = sweep.contents[3]
     assert name in pills(pane, 470)
-    assert intents_of(pane, lambda: press(pane, 470, f"output:{digest[:12]}")) == [OpenCacheEntry(digest)]
+    assert intents_of(pane, lambda: press(pane, 470, f"output:{digest[:12]}")) == [OpenOutput(digest)]
 
 
 def test_a_click_on_the_curve_selects_the_event(pane: Timeline) -> None:
@@ -296,12 +296,12 @@ def test_a_fold_displays_its_savings_and_its_note(pane: Timeline) -> None:
     pane.set_state(long_timeline_state())
     assert card(pane, 497).accessible_name.startswith("Compacted turns 1–9 · Context: 23.9k → 14.8k")
     assert compacted_calls_card(497).event.text not in words(pane, 497)
-    assert any(text.startswith("Summary text") for text in words(pane, 497))
+    assert any(text.startswith("Shorter form") for text in words(pane, 497))
     press(pane, 497, "fold:note")
     assert compacted_calls_card(497).event.text in words(pane, 497)
     assert {"List of 31 outputs", "Show in chat"} <= {*pills(pane, 497)}
     for name, intent in (
-        ("index", OpenCacheEntry(compacted_calls_card(497).event.index)),
+        ("index", OpenOutput(compacted_calls_card(497).event.index)),
         ("covers", ShowEvent(12)),
         ("undo", Undo((497,))),
     ):
@@ -327,7 +327,7 @@ def test_observations_show_facts_by_day_with_sources(pane: Timeline) -> None:
     """Dates as in the window, sources as chips, quotes verbatim, the ledger."""
     pane.set_state(long_timeline_state())
     pane.filter_bar.choose("compacted")
-    assert any(text.startswith("Summary text") for text in words(pane, 498))
+    assert any(text.startswith("Shorter form") for text in words(pane, 498))
     press(pane, 498, "fold:details")
     said = words(pane, 498)
     assert said.count("No longer true") == 1

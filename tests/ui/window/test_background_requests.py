@@ -105,7 +105,7 @@ async def test_looking_asks_no_model_and_a_turn_says_what_it_asks(qapp: QApplica
             await rig.run_turn("And now?")
             await until(lambda: len(server.bodies) > 1, "what is due after a turn")
             assert sorted(map(purpose, server.bodies)) == ["summary", "turn"]
-            assert rig.composer.work_text().startswith("Preparing a summary · reads ")
+            assert rig.composer.work_text().startswith("Preparing a handover summary · reads ")
             assert rig.composer.stop_work.isVisible()
             go.set()
             await rig.conversation.checkpoints.wait()
@@ -113,7 +113,7 @@ async def test_looking_asks_no_model_and_a_turn_says_what_it_asks(qapp: QApplica
             rig.window.show_page("timeline")
             await rig.wiring.session.refresh()
             (line,) = await until(lambda: timeline_rows(rig, PreparedCard), "its line in the timeline")
-            assert line.title.endswith(" prepared")
+            assert line.title.endswith(", prepared")
             assert line.amount.startswith("read ")
             assert "46.3k tokens" in line.amount
 

@@ -103,7 +103,7 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         await until(lambda: row.key in rig.chat.view.chat_viewport.widget_pool.visible, "it is in sight")
         place = hit_area_point(rig.chat.view, row.key, "attachment:2")
         QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        await until(lambda: rig.window.page() == "cache", "the cache is in sight")
+        await until(lambda: rig.window.page() == "outputs", "the outputs are in sight")
         await until(lambda: rig.views.outputs.get().table.current_digest() == sent[2].digest, "its entry")
 
         await rig.wiring.workspace_controller.new_session()
@@ -132,7 +132,7 @@ async def _check_a_long_paste(rig: WindowRig) -> None:
     QTest.keyClick(chips(rig)[1], Qt.Key.Key_Delete)
     await until(lambda: len(chips(rig)) == 2, "the second is gone")
     QTest.keyClick(chips(rig)[0], Qt.Key.Key_Return)
-    await until(lambda: rig.window.page() == "cache", "its content is in sight")
+    await until(lambda: rig.window.page() == "outputs", "its content is in sight")
     rig.window.show_page("chat")
     menu = chips(rig)[0].menu()
     next(action for action in menu.actions() if action.objectName() == "attachment-unpack").trigger()
@@ -491,7 +491,7 @@ async def _check_built_in_commands(rig: WindowRig, server: ChatServer) -> None:
     await until(lambda: rig.events(ModelChosen), "the model")
     assert rig.events(ModelChosen)[-1].model == "demo/offline"
     rig.type_message("/cache notes")
-    await until(lambda: rig.window.page() == "cache", "the cache")
+    await until(lambda: rig.window.page() == "outputs", "the outputs")
     assert rig.views.outputs.get().filter_bar.field.text() == "notes"
     rig.window.show_page("chat")
     before = rig.conversation.session.id

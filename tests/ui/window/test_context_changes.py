@@ -26,7 +26,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.kit.intents import Redo, RedoLast, ShowEvent, Undo, UndoLast, perform
 from helix_desktop.ui.outputs.rows import CacheFilter
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from helix_desktop.ui.panel.panel_state import WindowRow
 from helix_desktop.ui.panel.request_list import ShowRowText
 from helix_desktop.ui.timeline.cards import FormCard, ManualActionCard
@@ -60,7 +60,7 @@ BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain"
 
 async def _states(rig: WindowRig) -> dict[str, str]:
     """The state of every cached output, as the Outputs page shows it."""
-    source = CacheSource(rig.workspace, lambda: rig.conversation)
+    source = OutputSource(rig.workspace, lambda: rig.conversation)
     ids = await source.ids(CacheFilter())
     rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])
     return {row.target: row.state for row in rows}
@@ -387,7 +387,7 @@ async def _check_links(rig: WindowRig) -> None:
     await until(lambda: find_card(rig.views.timeline.get(), seq), "the fold's card")
 
     press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
-    await until(lambda: rig.window.page() == "cache", "the cache")
+    await until(lambda: rig.window.page() == "outputs", "the outputs")
     digest = card(rig, "part0.txt").digest
     await until(lambda: rig.views.outputs.get().preview.digest == digest, "the preview")
     press_action(rig.chat.view, card(rig, "part1.txt"), "recall")
@@ -523,7 +523,7 @@ async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
     await rig.use_server(server, "other", window=64_000)
     await _check_one_number(rig)
     assert read_card(rig).tokens == former
-    (row,) = await CacheSource(rig.workspace, lambda: rig.conversation).rows([read_card(rig).digest])
+    (row,) = await OutputSource(rig.workspace, lambda: rig.conversation).rows([read_card(rig).digest])
     assert row.tokens == read_card(rig).tokens
     await rig.use_server(server)
 

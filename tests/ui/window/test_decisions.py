@@ -63,7 +63,7 @@ async def _check_one_call(rig: WindowRig) -> None:
     status = rig.window.top_bar.status
     await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
     assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     rig.window.commands.allow_call.trigger()
     assert rig.window.page() == "chat", "first to what is to be allowed"
     assert not made.exists()
@@ -188,7 +188,7 @@ async def _check_a_question_of_another_workspace(rig: WindowRig) -> None:
     await until(lambda: not line.isVisible(), "the line gone: the card says it")
     viewport = rig.chat.view.chat_viewport
     viewport.show_row(0)
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     lines = rig.window.top_bar.findChildren(TextLine)
     state = next(line for line in lines if line.text == "Waiting for you")
     QTest.mouseClick(state, Qt.MouseButton.LeftButton)

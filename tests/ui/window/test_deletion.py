@@ -29,7 +29,7 @@ from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.chat.session_drafts import OutgoingMessage, UnsavedDraft
 from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.kit.intents import OpenCacheEntry, RefreshLists, RemoveSecret, TrashSession
+from helix_desktop.ui.kit.intents import OpenOutput, RefreshLists, RemoveSecret, TrashSession
 from helix_desktop.ui.kit.notices import Notice
 from helix_desktop.ui.outputs.entry_actions import TrashEntries
 from helix_desktop.ui.outputs.filter_bar import state_option
@@ -274,7 +274,7 @@ async def _check_the_card_of_a_removed_output(rig: WindowRig, digest: str) -> No
     words = "\n".join(text.document.toPlainText() for text in item.texts)
     assert f"You removed this output as a secret on {format_date(row.removed_at_ms)}." in words
     assert item.hit_area("cache:open") is None
-    rig.perform(OpenCacheEntry(digest))
+    rig.perform(OpenOutput(digest))
     await until(lambda: "You removed this output as a secret on" in rig.banner_text(), "the notice")
     assert rig.views.chat.isVisible(), "not a page without the entry"
 
@@ -336,7 +336,7 @@ async def _check_a_cleanup_by_hand(rig: WindowRig) -> None:
     await until(lambda: not find_buttons(data, "clean_history"), "nothing more of it")
     press(data, "show_unused")
     outputs = rig.views.outputs.get()
-    await until(lambda: rig.window.page() == "cache" and outputs.model.rowCount() == 3, "what is unused")
+    await until(lambda: rig.window.page() == "outputs" and outputs.model.rowCount() == 3, "what is unused")
     assert outputs.filter_bar.chips.texts == ["Used by no session"]
     outputs.filter_bar.clear()
     await rig.wiring.settings.show("data")
@@ -371,7 +371,7 @@ async def _check_a_key(rig: WindowRig) -> None:
     """An entry is trashed with a key and restored."""
     await rig.open_folder("key")
     await rig.workspace.store.commit(Commit("old", contents=CONTENTS))
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     table = rig.views.outputs.get().table
     await until(lambda: table.model().rowCount() == 3, "the entries")
     table.focus_table()
@@ -472,7 +472,7 @@ async def _check_the_list(rig: WindowRig) -> None:
     await rig.workspace.store.retention.collect(
         [content.digest for content in CONTENTS[:2]], grace_ms=-DAY_MS
     )
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     outputs = rig.views.outputs.get()
 
     def listed() -> list[str]:
@@ -499,7 +499,7 @@ async def _check_what_is_pinned_or_needed(rig: WindowRig) -> None:
     async with rig.answered_by(replies_in_order(reading(), text_reply("Read."))):
         await rig.run_turn("Look into env.txt.")
         digest = rig.events(ToolAnswered)[0].digest
-        rig.window.show_page("cache")
+        rig.window.show_page("outputs")
         await rig.workspace.store.retention.pin(CONTENTS[0].digest, True)
         rig.perform(TrashEntries((digest,)))
         await until(lambda: "Used in 1 place in sessions." in rig.banner_text(), "the reason")

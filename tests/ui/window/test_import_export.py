@@ -401,7 +401,7 @@ async def _import(rig: WindowRig, home: Path) -> ComparisonPage:
     press(dialog, "import")
     await until(lambda: "1 session imported." in rig.banner_text(), "the notice")
     press(rig.window.notices, "show_comparison")
-    page = rig.window.pages.survives.get()
+    page = rig.window.pages.comparison.get()
     await until(page.report.isVisible, "the report")
     return page
 
@@ -487,7 +487,7 @@ async def test_an_own_session_counts_what_its_model_reported(rig: WindowRig) -> 
         log = rig.conversation.session.log
         answers = [it.event for it in log if isinstance(it.event, AssistantSpoke)]
         rig.window.commands.show_survival.trigger()
-        page = rig.window.pages.survives.get()
+        page = rig.window.pages.comparison.get()
         await until(page.report.isVisible, "the report")
         (comparison,) = page._results.values()
         sizes = comparison.figures.managed_sizes

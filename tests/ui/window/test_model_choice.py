@@ -520,7 +520,7 @@ async def test_a_provider_policy_theme_text_size_and_enter_take_effect_and_persi
         async with ChatServer(lambda _: text_reply("Hello.")) as server:
             await _check_a_saved_provider(rig, server)
         bigger = await _check_what_is_general(rig)
-        rig.window.show_page("cache")
+        rig.window.show_page("outputs")
         await rig.wiring.settings.show("mcp")
 
     async with open_window(qapp, tmp_path) as rig:
@@ -528,7 +528,7 @@ async def test_a_provider_policy_theme_text_size_and_enter_take_effect_and_persi
         assert rig.context.appearance.text_px == bigger
         assert not rig.composer.editor.enter_sends
         await rig.wiring.workspace_controller.restore_last()
-        assert (rig.workspace.id, rig.window.page()) == (identity, "cache"), "and not the settings"
+        assert (rig.workspace.id, rig.window.page()) == (identity, "outputs"), "and not the settings"
 
 
 async def _check_a_saved_provider(rig: WindowRig, server: ChatServer) -> None:

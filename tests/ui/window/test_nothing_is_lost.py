@@ -314,7 +314,7 @@ async def _check_separate_data(rig: WindowRig) -> None:
     entries = await rig.workspace.store.totals()
     assert entries.entries > 0
     await rig.open_folder("separate-second", {"other.txt": "words"})
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     await until(rig.views.outputs.get().empty.isVisible, "an empty cache")
     with pytest.raises(DigestUnknown):
         await rig.workspace.contents.attach(digest)

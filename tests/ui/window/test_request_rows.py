@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.items.tool_card import unusual_words
 from helix_desktop.ui.chat.rows.row_types import ToolRow, UserRow
 from helix_desktop.ui.design.cards import Pill
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from helix_desktop.ui.kit.intents import OpenCacheEntry, Recall
+from helix_desktop.ui.kit.intents import OpenOutput, Recall
 from helix_desktop.ui.outputs.entry_actions import RecallMany, VerifyAllEntries
 from helix_desktop.ui.outputs.rows import COLUMN_INDEX
 from helix_desktop.ui.panel.panel_state import WindowRow
@@ -71,7 +71,7 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
     async with rig.answered_by(replies, "project", {"log.txt": LOG}) as server:
         await rig.run_turn("Read it.")
         digest = rig.events(ToolAnswered)[0].digest
-        rig.perform(OpenCacheEntry(digest))
+        rig.perform(OpenOutput(digest))
         outputs = rig.views.outputs.get()
         preview = outputs.preview
         await until(lambda: preview.digest == digest and preview.recall_button.isEnabled(), "the preview")
@@ -100,7 +100,7 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
         assert not rig.attachment_labels()
 
-        rig.perform(OpenCacheEntry(digest))
+        rig.perform(OpenOutput(digest))
         pills = [pill for pill in preview.findChildren(Pill) if pill.text() == "Edited since"]
         await until(lambda: [pill.isVisible() for pill in pills] == [True], "the mark in the preview")
         cell = outputs.table.currentIndex().siblingAtColumn(COLUMN_INDEX["target"])
@@ -189,7 +189,7 @@ async def test_rows_are_read_excluded_cached_and_recalled(rig: WindowRig) -> Non
         await until(lambda: row(rig, "output").cachable > 0, "the row of the output")
         select(rig, "output")
         QTest.keyClick(rig.views.panel.requests, Qt.Key.Key_Return)
-        rig.window.show_page("cache")
+        rig.window.show_page("outputs")
         press(rig.views.panel, "show_in_chat")
         assert rig.window.page() == "chat"
         rig.views.panel.go_back()
@@ -294,7 +294,7 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         assert rig.events(SweepMade)[-1].anchors, "the names that are kept cost some of it"
         assert before - window.measure()[0].estimate == promised
         assert await window.caching_savings(seq) == 0
-        rig.window.show_page("cache")
+        rig.window.show_page("outputs")
         table = rig.views.outputs.get().table
         await until(lambda: [r for r in table.selected_rows() if r.state == "cached"], "the cached entry")
         item = entry_menu_item(rig)

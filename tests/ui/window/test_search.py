@@ -285,7 +285,7 @@ async def test_a_hit_in_an_output_is_scrolled_to(tmp_path: Path, rig: WindowRig)
 
     for _ in range(2):
         await open_first(rig, "lexer while", "output")
-        await until(lambda: rig.window.page() == "cache" and line() == 300, "its line")
+        await until(lambda: rig.window.page() == "outputs" and line() == 300, "its line")
         rig.window.pages.outputs.get().preview.content.text.moveCursor(QTextCursor.MoveOperation.Start)
 
 
@@ -317,7 +317,7 @@ async def _check_an_output_and_the_filters(rig: WindowRig) -> None:
     await until(lambda: lines(picker)[1:] == ["while lexer.pos:"], "the output alone")
     row = choose(picker, "output").hit
     QTest.keyClick(picker.search, Qt.Key.Key_Return)
-    await until(lambda: rig.window.page() == "cache", "the cache")
+    await until(lambda: rig.window.page() == "outputs", "the outputs")
     await until(lambda: rig.window.pages.outputs.get().selected == row.digest, "the entry")
 
 

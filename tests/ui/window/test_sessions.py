@@ -424,10 +424,10 @@ async def _check_pages(rig: WindowRig) -> None:
     await rig.run_turn("Hello")
     pages, window = rig.views, rig.window
     lazy_pages: dict[str, LazyPage[Any]] = {
-        "cache": pages.outputs,
+        "outputs": pages.outputs,
         "timeline": pages.timeline,
         "changes": pages.changes,
-        "survives": pages.survives,
+        "comparison": pages.comparison,
     }
     assert {name for name, lazy_page in lazy_pages.items() if lazy_page.find() is not None} == set()
     await rig.wiring.session.refresh()
@@ -443,7 +443,7 @@ async def _check_pages(rig: WindowRig) -> None:
         assert window.focusWidget() is page or page.isAncestorOf(window.focusWidget())
         assert page.font().pixelSize() == window.font().pixelSize() > fonts.BASE_PX
         assert page.grab().toImage().pixelColor(1, 1) == current_theme().canvas
-        assert bool(scrubber.steps) == (name != "cache")
+        assert bool(scrubber.steps) == (name != "outputs")
     sentences = [words.text() for words in pages.outputs.get().empty.findChildren(QLabel)]
     assert any("agent reads and runs" in sentence for sentence in sentences), "it knows the workspace"
 
@@ -487,7 +487,7 @@ async def _check_a_return(rig: WindowRig) -> Left:
     place = first_row(rig)
     assert not place[1]
     digest = rig.last_output("list_directory").digest
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     rig.views.outputs.get().select(digest)
     await until(lambda: rig.views.outputs.get().table.current_digest() == digest, "the entry selected")
     bar = rig.views.outputs.get().filter_bar
@@ -500,14 +500,14 @@ async def _check_a_return(rig: WindowRig) -> Left:
     await rig.wiring.workspace_controller.open_session(session_id)
     assert first_row(rig) == place
     assert selected_words(rig) == "thought😀😀"
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     return left
 
 
 async def _check_a_restart(rig: WindowRig, left: Left) -> None:
     await rig.wiring.workspace_controller.restore_last()
     assert rig.conversation.session.id == left.session_id
-    assert rig.window.page() == "cache"
+    assert rig.window.page() == "outputs"
     assert first_row(rig) == left.place
     assert selected_words(rig) == "thought😀😀"
     await until(

@@ -101,7 +101,7 @@ async def _check_each_way_out(rig: WindowRig) -> None:
         assert window.focusWidget() is focused, f"the keyboard after {how}"
     await _open_by_key(rig)
     _press_key(rig, Qt.Key.Key_2, _CONTROL)
-    assert window.page() == "cache", "a page of the session"
+    assert window.page() == "outputs", "a page of the session"
     assert rig.views.outputs.get().table.hasFocus()
 
 
@@ -376,7 +376,7 @@ async def _check_keys_to_earlier_messages(rig: WindowRig) -> None:
         places.append(view.chat_viewport.scroll_layout.position)
     assert places[0] > places[1] > 0
     assert places[2] == places[1]
-    rig.window.show_page("cache")
+    rig.window.show_page("outputs")
     rig.window.commands.previous_message.trigger()
     assert rig.window.page() == "chat"
     assert view.chat_viewport.scroll_layout.position < places[1]

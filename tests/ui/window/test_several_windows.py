@@ -341,11 +341,11 @@ async def _check_a_session_from_outside(rig: WindowRig) -> ControlledWindow:
     rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
     await second.workspace_controller.open_folder(rig.folder / "other")
     places = second.shown_session
-    second.window.show_page("cache")
+    second.window.show_page("outputs")
     await open_target(target, second, is_first=False)
     await until(rig.window.isActiveWindow, "the window that shows the session")
     assert rig.window.page() == "chat"
-    assert (second.shown_session, second.window.page()) == (places, "cache")
+    assert (second.shown_session, second.window.page()) == (places, "outputs")
     return second
 
 
@@ -362,7 +362,7 @@ async def _check_an_unknown_session(rig: WindowRig) -> None:
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
     second = await new_window(rig)
     targets = StartTargets(rig.wiring.windows, StoredWindows())
-    second.window.show_page("cache")
+    second.window.show_page("outputs")
     second.window.sidebar.search.setText("words")
     targets.open_later("session:0")
     await until(second.window.notices.names, "the error in the window in front")
@@ -450,7 +450,7 @@ async def test_a_start_with_a_folder_opens_all_windows_of_the_last_run(
         await restart(qapp, rig, str(tmp_path / "other"))
         windows = rig.wiring.windows.windows
         assert [opened.shown_session for opened in windows] == places
-        assert [opened.window.page() for opened in windows] == ["timeline", "changes", "cache"]
+        assert [opened.window.page() for opened in windows] == ["timeline", "changes", "outputs"]
         assert windows[1].window.width() == 700
         await until(windows[1].window.isActiveWindow, "the window with the folder in front")
         windows[2].window.activateWindow()
@@ -485,7 +485,7 @@ async def _open_three(rig: WindowRig) -> list[ShownSession]:
     (rig.folder / "other").mkdir()
     rig.wiring.services.registry.add(rig.folder / "other", trusted=True)
     await second.workspace_controller.open_folder(rig.folder / "other")
-    for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "cache"), strict=True):
+    for opened, page in zip(rig.wiring.windows.windows, ("timeline", "changes", "outputs"), strict=True):
         opened.window.show_page(page)
     rig.window.activateWindow()
     await until(lambda: rig.wiring.windows.current is rig.app_window, "the first window in front")

@@ -138,7 +138,7 @@ def test_what_is_still_done_after_a_turn_is_said_wherever_the_output_goes(
     print_remaining_work(is_compacting=False, is_noting=True)
     assert capsys.readouterr().err.splitlines() == [
         "[the turn is done; still compacting: Ctrl+C stops it]",
-        "[the turn is done; still writing a summary: Ctrl+C stops it]",
+        "[the turn is done; still summarizing older messages: Ctrl+C stops it]",
     ]
 
 

@@ -94,10 +94,10 @@ def test_handovers_and_checkpoints_say_what_is_open() -> None:
     assert first == "e2  Handover summary of turn 1 · Context: 100 → 50 · context reached 60 %"
     assert below == gist
     first, *below = list(rewrite_lines(log[:3]))[7:]
-    assert first == "e3  Handover summary of turn 1 (2) · Not used"
+    assert first == "e3  Handover summary of turn 1, prepared · Not used"
     assert below == gist
     assert list(rewrite_lines(log))[14:17] == [
-        "e4  Handover summary of turn 1, edited · Not used",
+        "e4  Handover summary of turn 1, prepared, edited · Not used",
         "    TODO Items",
         "    - Ask Ann",
     ]

@@ -617,7 +617,7 @@ _GAUGE = UsageGauge(14_000, 25_000, 25_000, 1_500, 13_250, True)
             CompactionOutlook("room"),
             "Every request sends this, so old parts leave to save tokens; at {at} they must.",
         ),
-        (CompactionOutlook("due"), "{at} is reached: compacts once a summary is written."),
+        (CompactionOutlook("due"), "{at} is reached: compacts once a handover summary is written."),
         (
             CompactionOutlook("waiting", 90_000),
             "{at} is reached: compacts 1 min 30 s after the last attempt or undo.",
@@ -652,7 +652,7 @@ def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> 
     outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
     assert room.endswith("so old parts leave to save tokens; at 85 % they must.")
-    assert "compacted turns by a summary" in explain_acts()
+    assert "compacted turns by a shorter form" in explain_acts()
     without_notes = ContextPolicy(fold_after_steps=0, observe_at=0.0)
     assert compaction_text(outlook, gauge, without_notes) == "Compacts at 85 %, 14.8k left."
 

@@ -35,7 +35,7 @@ from helix_desktop.ui.kit.boxes import (
     Text,
     push_button,
 )
-from helix_desktop.ui.kit.intents import OpenCacheEntry
+from helix_desktop.ui.kit.intents import OpenOutput
 from helix_desktop.ui.rows.item import BlockText, ListItem
 from helix_desktop.words.translation import Translator
 
@@ -400,9 +400,7 @@ def card_foot(words: str, buttons: list[Button], digest: str = "") -> Box:
     """Return the last line of a card: a note, and buttons, one of them for its content in the cache."""
     if digest:
         label = tr("Open output")
-        buttons.append(
-            push_button("cache:open", OpenCacheEntry(digest), label, "database", tip=digest, high=28)
-        )
+        buttons.append(push_button("cache:open", OpenOutput(digest), label, "database", tip=digest, high=28))
     note = Text(words, 12, "faint", grow=True, shrink=True)
     return Frame(Row([note, Flow(buttons, 8, is_at_end=True)], 8), (0, 5, 0, 7))
 

@@ -72,7 +72,7 @@ from helix_desktop.ui.kit.boxes import (
     face,
     push_button,
 )
-from helix_desktop.ui.kit.intents import OpenCacheEntry, OpenSession, Recall, SendAll
+from helix_desktop.ui.kit.intents import OpenOutput, OpenSession, Recall, SendAll
 from helix_desktop.words.file_changes import auto_run_texts, uncovered_text
 from helix_desktop.words.lines import dotted
 from helix_desktop.words.model_names import slow_model_text
@@ -388,7 +388,7 @@ class _Bar(Box):
         digest = self._row.digest
         tip = "\n".join(filter(None, (tip, tr("Open output: {output}", output=digest))))
         label = tr("Open output: {output}", output=word.text)
-        return Button(word.area, OpenCacheEntry(digest), text, label, "words", tip=tip, lit=lit)
+        return Button(word.area, OpenOutput(digest), text, label, "words", tip=tip, lit=lit)
 
     def height(self, width: float) -> float:
         return scaled(_HIGH)

@@ -23,7 +23,7 @@ from helix_desktop.ui.chat.style import cut_label, draw_thumbnail
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.viewer.picture import thumbnail_size
 from helix_desktop.ui.kit.boxes import Box, Button, Column, Drawing, Flow, Frame, Icon, Pen, Row, Space, Text
-from helix_desktop.ui.kit.intents import BranchSession, OpenCacheEntry, RewindTo, ShowInTimeline
+from helix_desktop.ui.kit.intents import BranchSession, OpenOutput, RewindTo, ShowInTimeline
 from helix_desktop.words.attachments import attachment_icon, attachment_name
 from helix_desktop.words.state_words import STATE_WORDS, explain_outdated
 from helix_desktop.words.translation import Translator
@@ -148,7 +148,7 @@ class UserMessageItem(RowItem):
             notes.append(tr("From {prompt}", "a prompt file", prompt=row.prompt))
         for number, note in enumerate(row.attachments):
             name, icon, label = attachment_name(note.attachment), attachment_icon(note.attachment), note.label
-            action, words = OpenCacheEntry(note.attachment.digest), tr("Open {name}", name=label)
+            action, words = OpenOutput(note.attachment.digest), tr("Open {name}", name=label)
             chip = _chip(label, name, icon, note)
             tip = f"{label}\n{explain_outdated()}" if note.is_outdated else label
             chips.append(Button(f"attachment:{number}", action, chip, words, "chip", tip=tip))

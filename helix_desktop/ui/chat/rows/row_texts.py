@@ -68,7 +68,7 @@ RUNNING_PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     "thinking": text("Thinking"),
     "working": text("Working"),
     "waiting": text("Waiting for you"),
-    "full": text("Waiting for a summary"),
+    "full": text("Waiting for a handover summary"),
 }
 _PHASES: dict[SubagentActivity | TurnOutcome, TranslatableText] = {
     **RUNNING_PHASES,

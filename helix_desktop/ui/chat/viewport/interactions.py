@@ -46,7 +46,7 @@ from helix_desktop.ui.kit.intents import (
     BranchSession,
     ExportUpTo,
     Intent,
-    OpenCacheEntry,
+    OpenOutput,
     OpenSession,
     Pin,
     Recall,
@@ -325,13 +325,13 @@ def _content_entries(row: ToolRow) -> list[MenuEntry]:
     if row.digest:
         entries = [
             MenuEntry("recall", Recall(row.digest), tr("Recall into your message"), "corner-down-left"),
-            MenuEntry("cache", OpenCacheEntry(row.digest), tr("Open output"), "database"),
+            MenuEntry("cache", OpenOutput(row.digest), tr("Open output"), "database"),
         ]
     for number, digest in enumerate(row.argument_digests, 1):
         label = tr("Open cached text")
         if len(row.argument_digests) > 1:
             label = tr("Open cached text {number}", number=number)
-        entries.append(MenuEntry(f"argument:{digest}", OpenCacheEntry(digest), label, "braces"))
+        entries.append(MenuEntry(f"argument:{digest}", OpenOutput(digest), label, "braces"))
     return entries
 
 

@@ -30,7 +30,7 @@ from helix_desktop.ui.chat.viewport.interactions import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.kit.boxes import Text
-from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry, Pin, Recall, SendAll
+from helix_desktop.ui.kit.intents import Intent, OpenOutput, Pin, Recall, SendAll
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.intents import intents_of, take_intents
 from tests.support.tables import for_each
@@ -130,7 +130,7 @@ def test_a_card_says_that_its_file_has_changed(qtbot: QtBot, view: ChatView) -> 
     """With a word, which opens the output as it was, in the open card and to screen readers."""
     view.chat_viewport.model.reset([replace(CARD, changed_since=212, is_outdated=True)])
     assert "Edited since" in widget(view).accessibleName()
-    assert intents_of(view, lambda: press(view, "outdated")) == [OpenCacheEntry(DIGEST)]
+    assert intents_of(view, lambda: press(view, "outdated")) == [OpenOutput(DIGEST)]
     area = laid_out_card(view).hit_area("outdated")
     assert area is not None
     assert area.tip.startswith("The file has changed since.")
@@ -497,7 +497,7 @@ def test_the_word_of_a_state_stands_once_in_a_run_of_rows(view: ChatView) -> Non
     areas = [view.chat_viewport.item(at).hit_area("cache") for at in range(2)]
     assert [area and area.label for area in areas] == ["Open output: Compacted"] * 2
     assert areas[1] is not None
-    assert areas[1].tip.startswith("Compacted\nReplaced by a summary.")
+    assert areas[1].tip.startswith("Compacted\nIn a shorter form.")
     assert "Compacted" in view.chat_viewport.item(1).accessible_name
     view.chat_viewport.model.replace(row_key("t"), replace(rows[0], badge="in_window"))
     assert width(1) > dot

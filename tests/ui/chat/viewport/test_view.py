@@ -22,7 +22,7 @@ from helix_desktop.ui.chat.rows.row_texts import bar_texts
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.kit.intents import Intent, OpenCacheEntry
+from helix_desktop.ui.kit.intents import Intent, OpenOutput
 from helix_desktop.ui.rows.row_widget import RowWidget
 from tests.support.file_changes.cases import numbered_lines
 from tests.support.intents import intents_of, performed, take_intents
@@ -223,7 +223,7 @@ def test_tool_card_opens_with_a_click_and_with_keys(view: ChatView) -> None:
     _click(view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
     assert [part.split("\n")[-1] for part in words[-2:]] == ["line 14", "line 900"]
-    assert intents_of(view, lambda: _click(view, "t", "cache:open")) == [OpenCacheEntry(DIGEST)]
+    assert intents_of(view, lambda: _click(view, "t", "cache:open")) == [OpenOutput(DIGEST)]
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "t")

@@ -439,7 +439,7 @@ async def test_the_newest_one_can_be_edited_and_the_next_begins_with_that() -> N
         await revisions.record(draft, changed)
     titles = handover_titles(rig.conversation.session.transcript)
     name = "Handover summary of parts of turns 1–4"
-    assert list(titles.values()) == [name, f"{name}, edited"]
+    assert list(titles.values()) == [f"{name}, prepared", f"{name}, prepared, edited"]
     await run_turns(rig, 4)
     assert "Ask Ann before the release" in rig.model.summary_requests[-1].messages[-1].text
 

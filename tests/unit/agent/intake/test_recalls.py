@@ -15,7 +15,7 @@ from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store import Commit, Content
 from helix_desktop.domain.text_format import format_bytes, utc_minute
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.ui.outputs.source import CacheSource
+from helix_desktop.ui.outputs.source import OutputSource
 from tests.support.agent_rig import AgentRig, begin_with
 from tests.support.cache_session import SessionRig
 from tests.support.scripted_model import (
@@ -135,5 +135,5 @@ async def test_lines_of_a_part_of_a_file_are_those_of_the_file(first: int, last:
 async def test_an_output_has_the_tokens_in_a_message_that_the_cache_shows() -> None:
     rig = await rig_with_output()
     recalled = await rig.workspace.contents.attach(digest_of(OUTPUT))
-    (row,) = await CacheSource(rig.workspace, lambda: rig.conversation).rows([digest_of(OUTPUT)])
+    (row,) = await OutputSource(rig.workspace, lambda: rig.conversation).rows([digest_of(OUTPUT)])
     assert recalled.tokens == row.tokens

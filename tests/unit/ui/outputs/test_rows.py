@@ -40,7 +40,7 @@ from helix_desktop.ui.outputs.rows import (
     target_name,
     tool_name,
 )
-from helix_desktop.ui.outputs.source import CacheSource, content_states
+from helix_desktop.ui.outputs.source import OutputSource, content_states
 from helix_desktop.words.state_words import STATE_WORDS
 from helix_desktop.words.translation import translate
 from tests.support import session_rewrites
@@ -203,8 +203,8 @@ def test_an_image_is_a_marker_to_a_model_that_sees_none() -> None:
     assert content_states(simulator.transcript, sees_images=False)[image.digest] == ("cached", 0)
 
 
-def source_of(rig: AgentRig) -> CacheSource:
-    return CacheSource(rig.workspace, lambda: rig.conversation)
+def source_of(rig: AgentRig) -> OutputSource:
+    return OutputSource(rig.workspace, lambda: rig.conversation)
 
 
 async def first_line(rig: AgentRig, digest: str) -> str:

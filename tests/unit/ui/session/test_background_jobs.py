@@ -74,7 +74,7 @@ async def test_the_cost_is_shown_in_tokens_and_money_where_it_is_known() -> None
     assert [job.text for job in lines(background)] == ["Summarizing turns 1–4…"]
     early = ObservationProgress("summarize", "", CostEstimate(16_700), turns, is_early=True)
     background.apply(early)
-    assert [job.text for job in lines(background)] == ["Preparing a summary · reads 16.7k"]
+    assert [job.text for job in lines(background)] == ["Preparing a handover summary · reads 16.7k"]
     assert background.card is not None
     assert background.card == RunningCard("summarize", "Summarizing turns 1–4…", is_early=True)
 
@@ -86,7 +86,7 @@ async def test_titles_and_summaries_that_nothing_waits_for_have_a_line_of_their_
     background.apply(PreparationProgress("checkpoint", CostEstimate(16_700)))
     background.apply(PreparationProgress("title", CostEstimate(400)))
     assert [(job.text, job.short_text, job.action is not None) for job in lines(background)] == [
-        ("Preparing a summary · reads 16.7k", "Preparing a summary", True),
+        ("Preparing a handover summary · reads 16.7k", "Preparing a handover summary", True),
         ("Writing a title · reads 400", "Writing a title", False),
     ]
     background.apply(PreparationProgress("checkpoint"))
