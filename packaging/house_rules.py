@@ -1,4 +1,4 @@
-"""The rules that no linter knows, and the size of the code beside its plan: the last part of `./helix check`.
+"""The rules that no linter knows, and the size of the code: the last part of `./helix check`.
 
 What breaks a rule fails; sizes fail nobody. Each file is read and parsed once, for all of them.
 """
@@ -68,12 +68,7 @@ _SELECTORS = {"press", "click", "button", "find_button", "find_buttons", "trigge
 _BUTTONS = {"QPushButton", "QToolButton", "QAbstractButton", "PushButton", "IconButton"}
 _LABELS = {"text", "accessibleName"}
 
-PLAN = {
-    "ui": {"lines": 52_000, "files": 250},
-    "outside ui": {"lines": 80_000, "files": 400},
-    "tests": {"lines": 85_000},
-}
-"""What the code should have at most: a plan, no limit."""
+_LONGEST_SHOWN = 5
 
 
 def main() -> int:
@@ -82,6 +77,7 @@ def main() -> int:
     problems: list[Problem] = []
     entries: list[Entry] = []
     sizes: dict[str, Counter[str]] = {}
+    functions: list[tuple[int, str]] = []
     paths = tracked_files(ROOT)
     for file in read_sources(ROOT, (path for path in paths if path.suffix == ".py")):
         problems += syntax_problems(file)
@@ -89,11 +85,14 @@ def main() -> int:
         entries += found
         problems += wrong + text_problems(file)
         sizes.setdefault(_package(file.name), Counter()).update(_size(file))
+        functions = sorted(functions + _function_lengths(file), reverse=True)[:_LONGEST_SHOWN]
     for path in paths:
         problems += content_problems(path.relative_to(ROOT), _text_of(path))
     problems += catalog_problems(ROOT, entries)
     sys.stdout.write("".join(f"{problem}\n" for problem in problems))
     sys.stdout.write("".join(f"{row}\n" for row in size_table(sizes)))
+    sys.stdout.write("longest functions, in lines:\n")
+    sys.stdout.write("".join(f"  {lines:,}  {name}\n" for lines, name in functions))
     return 1 if problems else 0
 
 
@@ -216,24 +215,51 @@ def _package(name: str) -> str:
 
 
 def _size(file: SourceFile) -> Counter[str]:
-    statements = sum(isinstance(node, ast.stmt) for node in file.nodes)
-    return Counter(files=1, lines=file.text.count("\n"), statements=statements)
+    """Return counts of a file; its nodes are those of the syntax tree without imports and docstrings."""
+    left_out = sum(len(list(ast.walk(node))) for node in file.nodes if _is_import_or_docstring(node))
+    conditionals = sum(isinstance(node, ast.IfExp) for node in file.nodes)
+    return Counter(
+        files=1,
+        lines=file.text.count("\n"),
+        nodes=len(file.nodes) - left_out,
+        conditionals=conditionals,
+    )
+
+
+def _is_import_or_docstring(node: ast.AST) -> bool:
+    match node:
+        case ast.Import() | ast.ImportFrom():
+            return True
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
+
+
+def _function_lengths(file: SourceFile) -> list[tuple[int, str]]:
+    """Return the functions of a product file, each with its lines."""
+    if not file.name.startswith(PRODUCT):
+        return []
+    functions = (node for node in file.nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return [
+        ((node.end_lineno or node.lineno) - node.lineno + 1, f"{file.name}:{node.lineno} {node.name}")
+        for node in functions
+    ]
 
 
 def size_table(sizes: dict[str, Counter[str]]) -> Sequence[str]:
-    """Return the rows of files, lines and statements by package, the sums beside their plan."""
+    """Return the rows of files, lines, nodes and conditional expressions by package, with sums."""
     others = {"tests", "packaging", "resources", "ui"}
     sums = dict(sizes)
     sums["outside ui"] = sum((size for name, size in sizes.items() if name not in others), Counter())
     order = sorted(sizes.keys() - others, key=lambda name: -sizes[name]["lines"])
-    rows = [f"{'package':<14}{'files':>7}{'lines':>10}{'statements':>12}   plan"]
+    rows = [f"{'package':<14}{'files':>7}{'lines':>10}{'nodes':>12}{'nodes/line':>12}{'x if y/1,000':>14}"]
     for name in ("ui", "outside ui", *order, "packaging", "resources", "tests"):
         size = sums.get(name, Counter())
-        plan = ", ".join(f"{number:,} {unit}" for unit, number in PLAN.get(name, {}).items())
-        label = name if name in PLAN or name in others else f"  {name}"
-        rows.append(
-            f"{label:<14}{size['files']:>7,}{size['lines']:>10,}{size['statements']:>12,}   {plan}".rstrip()
-        )
+        lines = max(1, size["lines"])
+        label = name if name in others or name == "outside ui" else f"  {name}"
+        counts = f"{size['files']:>7,}{size['lines']:>10,}{size['nodes']:>12,}"
+        density = f"{size['nodes'] / lines:>12.1f}{size['conditionals'] * 1_000 / lines:>14.1f}"
+        rows.append(f"{label:<14}{counts}{density}")
     return rows
 
 

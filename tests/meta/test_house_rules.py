@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from environment import read_lock
-from house_rules import PLAN, content_problems, size_table, syntax_problems
+from house_rules import content_problems, size_table, syntax_problems
 from source_files import SourceFile, tracked_files
 from texts.build import text_problems
 
@@ -104,18 +104,16 @@ def test_texts_that_users_read_are_looked_for_where_they_are_made(place: str, co
     assert len(text_problems(SourceFile(place, 'label = "No matching commands"\n'))) == count
 
 
-def test_sizes_stand_beside_their_plan_and_are_no_limit() -> None:
-    """A package far above its plan is a row like any other."""
+def test_sizes_are_printed_by_package_and_are_no_limit() -> None:
     sizes = {
-        "ui": Counter(files=999, lines=99_999, statements=60_000),
-        "store": Counter(files=7, lines=1_000, statements=700),
-        "agent": Counter(files=3, lines=2_000, statements=900),
-        "tests": Counter(files=1, lines=10, statements=5),
+        "ui": Counter(files=999, lines=100_000, nodes=600_000, conditionals=5_000),
+        "store": Counter(files=7, lines=1_000, nodes=7_000),
+        "agent": Counter(files=3, lines=2_000, nodes=9_000, conditionals=30),
+        "tests": Counter(files=1, lines=10, nodes=50),
     }
     rows = [row.split() for row in size_table(sizes)]
-    assert rows[1][:4] == ["ui", "999", "99,999", "60,000"]
-    assert f"{PLAN['ui']['lines']:,}" in rows[1]
-    assert rows[2][:5] == ["outside", "ui", "10", "3,000", "1,600"]
+    assert rows[1] == ["ui", "999", "100,000", "600,000", "6.0", "50.0"]
+    assert rows[2] == ["outside", "ui", "10", "3,000", "16,000", "5.3", "10.0"]
     assert [row[0] for row in rows[3:5]] == ["agent", "store"]
 
 
