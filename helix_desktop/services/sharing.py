@@ -26,6 +26,7 @@ from helix_desktop.domain.private_details import (
 )
 from helix_desktop.domain.secret_forms import PrivateKind, PrivateValue
 from helix_desktop.domain.store import SessionVersions
+from helix_desktop.domain.text_variants import encoded_variants
 from helix_desktop.domain.translatable_text import TextContext, plain_text
 from helix_desktop.store.archive_file import refused_write
 from helix_desktop.system.files import write_text_durably
@@ -199,9 +200,15 @@ class SharingService:
 
 
 def _wholes(found: Iterable[PrivateValue]) -> dict[str, Set[str]]:
-    """Return the secrets that are parts of others, with these: they go and come back together."""
+    """Return the secrets that are parts of others, with these: they go and come back together.
+
+    A form of another, as in JSON, is one of its parts.
+    """
     secrets = [private.value for private in found if private.kind not in _ON_THEIR_OWN]
-    wholes = {part: {whole for whole in secrets if part in whole and part != whole} for part in secrets}
+    forms = {secret: "\n".join(encoded_variants(secret)) for secret in secrets}
+    wholes = {
+        part: {whole for whole in secrets if part in forms[whole] and part != whole} for part in secrets
+    }
     return {part: longer for part, longer in wholes.items() if longer}
 
 

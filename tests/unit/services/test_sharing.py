@@ -174,6 +174,12 @@ async def test_a_part_of_a_secret_comes_back_with_it(suffix: str) -> None:
     assert words in session.document(suffix, {removal.value})
 
 
+async def test_a_private_key_is_listed_once_however_it_is_written() -> None:
+    (planted,) = (planted for planted in PLANTED if planted.kind == "private key")
+    session = await shared(*_around(planted), title="nothing to hide")
+    assert [removal.kind for removal in session.removals] == ["private-key"]
+
+
 async def test_each_removal_has_its_kind_and_place() -> None:
     session = await shared(*EVENTS)
     by_kind = {removal.kind: removal for removal in session.removals}
