@@ -26,6 +26,8 @@ from helix_desktop.domain.unicode_safety import is_hidden
 _text = TextContext("Store")
 
 MAX_QUERY_LENGTH = 200  # characters
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+"""Marks over and under Latin, Greek and Cyrillic letters; those of other scripts make other letters."""
 _PART = re.compile(r'"([^"]+)"|(\S+)')
 
 
@@ -41,7 +43,8 @@ def parse_query(query: str) -> tuple[str, ...]:
             fix=_text("Enter a few words from the content."),
         )
     parts = [match[1] or match[2] for match in _PART.finditer(query)]
-    words = dict.fromkeys(normalize(line) for part in parts for line in part.splitlines() if line.strip())
+    lines = [normalize(line) for part in parts for line in part.splitlines()]
+    words = dict.fromkeys(line for line in lines if line.strip())
     if not words:
         raise InvalidInput(
             _text("The query is empty."), fix=_text('Enter words from the content, or a "quoted phrase".')
@@ -55,8 +58,10 @@ def spelled_words(query: str) -> tuple[str, ...]:
 
 
 def normalize(text: str) -> str:
-    """Return the text without differences of case and of how accents are encoded; lines stay lines."""
-    return text.lower() if text.isascii() else unicodedata.normalize("NFC", text.casefold())
+    """Return the text without differences of case and accents, as of Latin letters; lines stay lines."""
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFD", text.casefold())))
 
 
 _CHUNK_BYTES = 64 * 1024  # bytes; a line is cut only when it is longer

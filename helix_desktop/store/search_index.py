@@ -29,7 +29,7 @@ from helix_desktop.store.store_search import EntryQuery, page_from_ordered
 
 _log = logging.getLogger(__name__)
 
-INDEX_VERSION = 4  # of the tables below; an index of another version is deleted
+INDEX_VERSION = 5  # of the tables below; an index of another version is deleted
 _NOT_SYNCED = -1  # sequence of an index that does not yet hold everything
 _CACHE_KIB = 16 * 1024
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.text_search import (
     ExcerptSize,
     MatchSummary,
@@ -54,6 +55,32 @@ def test_the_search_finds_what_a_naive_search_finds(text: str, parts: list[str])
         assert sorted((rarity[position.line] for position in sighting.best), reverse=True) == pytest.approx(
             rarest
         )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("café", "CAFE"),
+        ("cafe\u0301", "café"),
+        ("crème brûlée", "creme brulee"),
+        ("Größe", "grosse"),
+        ("İzmir", "izmir"),
+        ("ёлка", "елка"),
+        ("Ἀθῆναι", "αθηναι"),
+    ],
+)
+def test_accents_and_case_make_no_difference(one: str, other: str) -> None:
+    assert normalize(one) == normalize(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("が", "か"), ("किताब", "कताब"), ("กิน", "กน"), ("각", "가")])
+def test_marks_that_make_another_letter_do(one: str, other: str) -> None:
+    assert normalize(one) != normalize(other)
+
+
+def test_accents_alone_are_no_query() -> None:
+    with pytest.raises(InvalidInput):
+        parse_query("\u0301 \u0300")
 
 
 @pytest.mark.parametrize("word", ["needle", "Nädel", "\u2603\u2603\u2603", "strasse", "a\u0301b"])
