@@ -238,6 +238,46 @@ async def test_if_the_plainest_form_is_refused_the_first_refusal_is_told(
     assert rig.saved == []
 
 
+EFFORT_FIELDS: dict[DialectName, tuple[str, ...]] = {
+    "openai-chat": ("reasoning_effort",),
+    "anthropic": ("thinking", "output_config"),
+    "openai-responses": ("reasoning", "include"),
+}
+
+
+@pytest.mark.parametrize("dialect", WIRES)
+async def test_thinking_is_off_in_the_plainest_form(http: HttpClient, dialect: DialectName) -> None:
+    rig = Rig(dialect, http, refuses_reasoning)
+    request = msgspec.structs.replace(request_in(dialect), effort="high")
+    async with rig.server:
+        await rig.ask(request)
+        first, plain = rig.server.bodies
+    fields = EFFORT_FIELDS[dialect]
+    assert [field for field in fields if field in first] == list(fields)
+    assert [field for field in fields if field in plain] == []
+
+
+REQUIRED: dict[str, tuple[str, str]] = {
+    "DeepSeek": ('"reasoning_content"', "Missing `reasoning_content` field in the assistant message"),
+    "Gemini": ('"thought_signature"', "Function call is missing a thought_signature in functionCall parts."),
+}
+
+
+@pytest.mark.parametrize("kind", REQUIRED)
+async def test_what_a_dialect_requires_stays_in_the_plainest_form(http: HttpClient, kind: str) -> None:
+    field, words = REQUIRED[kind]
+    rig = Rig("openai-chat", http, refuses_null)
+
+    def reply(body: dict[str, Any]) -> Reply:
+        if field not in json.dumps(body):
+            return api_error(400, words)
+        return api_error(400, WORDS) if refuses_null(body) else text_reply("Fine.")
+
+    async with ChatServer(reply) as rig.server:
+        assert await rig.ask() == "Fine."
+        assert field in json.dumps(rig.server.bodies[-1])
+
+
 MARKS: dict[str, Refuses] = {
     "usage": refuses_usage,
     "cache": refuses_cache,

@@ -203,6 +203,19 @@ def test_cumulative_arguments_are_one(dialect: Dialect, values: dict[str, str], 
     assert [call.arguments for call in dialect(list(accumulate(cut(text, sizes)))).calls] == [text]
 
 
+@pytest.mark.parametrize("dialect", CALLS)
+@given(
+    part=st.sampled_from(["ha", "{}", '{"path": ', "equal lines\n", '"', "\\", "ab "]),
+    times=st.integers(1, 80),
+    sizes=st.lists(st.integers(1, 60), min_size=1, max_size=8),
+)
+def test_arguments_that_repeat_themselves_are_never_shortened(
+    dialect: Dialect, part: str, times: int, sizes: list[int]
+) -> None:
+    text = json.dumps({"content": part * times, "again": part * times})
+    assert [call.arguments for call in dialect(cut(text, sizes)).calls] == [text]
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -331,6 +344,40 @@ def test_a_signature_that_comes_twice_goes_back_once() -> None:
     answer = read(MessagesAssembler("here", new_id(), {}), [*events, *MESSAGE_END])[0]
     assert answer.verbatim is not None
     assert answer.verbatim["content"][0] == block
+
+
+def thinking_in_messages(chunks: Sequence[str]) -> ModelResponse:
+    deltas = [{"type": "thinking_delta", "thinking": chunk} for chunk in chunks]
+    events = block_events(0, {"type": "thinking", "thinking": "", "signature": ""}, deltas)
+    events += block_events(1, {"type": "text", "text": "Yes."}, [])
+    return read(MessagesAssembler("here", new_id(), {}), [*events, *MESSAGE_END])[0]
+
+
+def reasoning_in_responses(chunks: Sequence[str], kind: str) -> ModelResponse:
+    item = {"type": "reasoning", "id": "r1", "summary": []}
+    place = {"output_index": 0, "item_id": "r1", "summary_index": 0, "content_index": 0}
+    events: list[Chunk] = [{"type": "response.output_item.added", "output_index": 0, "item": item}]
+    events += [{"type": f"response.{kind}.delta", "delta": chunk, **place} for chunk in chunks]
+    text = {"type": "message", "id": "m1", "content": [{"type": "output_text", "text": "Yes."}]}
+    events.append({"type": "response.output_item.done", "output_index": 1, "item": text})
+    events.append({"type": "response.completed", "response": {"output": []}})
+    return read(ResponsesAssembler("here", "m", new_id()), events)[0]
+
+
+THOUGHTS: dict[str, Dialect] = {
+    "chat": lambda chunks: chat(*({"reasoning_content": chunk} for chunk in chunks), {"content": "Yes."}),
+    "messages": thinking_in_messages,
+    "summary": lambda chunks: reasoning_in_responses(chunks, "reasoning_summary_text"),
+    "reasoning": lambda chunks: reasoning_in_responses(chunks, "reasoning_text"),
+}
+
+
+@pytest.mark.parametrize("kind", THOUGHTS)
+def test_reasoning_that_comes_again_counts_once(kind: str) -> None:
+    pieces = cut(ANSWER, [7])
+    for chunks in (list(accumulate(pieces)), [*pieces, ANSWER], pieces):
+        answer = THOUGHTS[kind](chunks)
+        assert (answer.reasoning, answer.text) == (ANSWER, "Yes.")
 
 
 @pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
