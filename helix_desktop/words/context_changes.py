@@ -186,7 +186,10 @@ def _form_choice_text(form: Form, output: str) -> str:
 
 
 def excluded_text(event: Excluded, transcript: Transcript) -> str:
-    return tr("You left out {content}", content=_excluded_name(event, transcript))
+    content = _excluded_name(event, transcript)
+    if event.by_filter:
+        return tr("Left out, as the provider’s content filter refused it: {content}", content=content)
+    return tr("You left out {content}", content=content)
 
 
 def _excluded_name(event: Excluded, transcript: Transcript) -> str:
@@ -296,7 +299,7 @@ def is_by_user(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade |
             return reason == SweepReason.MANUAL
         case ObservationsPlaced(reason=placement):
             return placement == PlacementReason.MANUAL
-    return isinstance(event, Excluded)
+    return isinstance(event, Excluded) and not event.by_filter
 
 
 def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | HandoverMade | Excluded) -> str:
@@ -314,6 +317,8 @@ def rewrite_reason_text(event: SweepMade | FoldMade | ObservationsPlaced | Hando
             return translate(_ROOM)
         case SweepMade(reason=SweepReason.REFUSED):
             return tr("provider refused the images")
+        case Excluded(by_filter=True):
+            return tr("the provider’s content filter refused it")
         case SweepMade(reason=reason) if reason in ATTACHED_SWEEP_REASONS:
             return tr("with a compaction")
         case SweepMade() | FoldMade() | ObservationsPlaced():

@@ -428,7 +428,7 @@ class WindowRewriter:
             if planned is not None:
                 (tokens,) = await session.counter.count([planned.text])
                 event = excluded_event(planned, tokens, session.transcript, session.policy, session.frame)
-                await session.record(event)
+                await session.record(msgspec.structs.replace(event, by_filter=True))
 
     async def leave_out_refused(self, ended: TurnEnded) -> None:
         """Replace what the model's server refused in a turn: images, or an output."""

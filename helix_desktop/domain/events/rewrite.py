@@ -160,8 +160,7 @@ class Unpinned(EventBase, frozen=True, tag="unpinned"):
 class Excluded(EventBase, frozen=True, tag="excluded"):
     """Something is left out of the requests that follow: `text` stands in its place.
 
-    The user did that, or it is an output that the provider's filter refused.
-
+    The user did that, or `by_filter`: it is an output that the content filter of the provider refused.
     `targets` are the events of a message, of added instructions, or of all that one summary block holds;
     with a `part`, that text of the opening recorded as the target, counted from 1. `digest` names what stood
     there; `tokens` counts what stands there now.
@@ -173,6 +172,7 @@ class Excluded(EventBase, frozen=True, tag="excluded"):
     digest: str
     saved: int = 0
     part: int = 0
+    by_filter: bool = False
 
 
 class Undone(EventBase, frozen=True, tag="undone"):

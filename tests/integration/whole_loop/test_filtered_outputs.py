@@ -13,6 +13,7 @@ from helix_desktop.domain.events.conversation import ToolAnswered, TurnEnded
 from helix_desktop.domain.events.rewrite import Excluded
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.http import HttpClient
+from helix_desktop.words.context_changes import excluded_text, is_by_user
 from tests.support.loop_rig import LoopRig, loop_rig
 from tests.support.model_servers.chat_server import (
     Call,
@@ -76,7 +77,12 @@ async def test_the_output_leaves_and_the_turn_continues(
         assert await rig.conversation.run("Read them.") == TurnEnded("done")
         bad = rig.events(ToolAnswered)[1]
         (excluded,) = rig.events(Excluded)
-        assert excluded.digest == bad.digest
+        assert (excluded.digest, excluded.by_filter) == (bad.digest, True)
+        transcript = rig.conversation.session.transcript
+        assert excluded_text(excluded, transcript) == (
+            "Left out, as the provider’s content filter refused it: Read bad.txt"
+        )
+        assert not is_by_user(excluded)
         assert await rig.store.get(bad.digest) == f"{BAD} 1".encode()
         assert bad.digest[:12] in json.dumps(server.bodies[-1])
         assert await rig.conversation.run("Go on.") == TurnEnded("done")
