@@ -25,7 +25,14 @@ from helix_desktop.ui.design.drops import DropHint
 from helix_desktop.ui.kit.intents import Recall
 from helix_desktop.words.numbers import format_tokens
 from tests.support.image_bytes import png
-from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
 from tests.support.pdf_bytes import pdf, protected_pdf
 from tests.support.window.buttons import find_child, press
 from tests.support.window.chat_geometry import action_names, hit_area_point, press_action
@@ -159,6 +166,7 @@ async def test_what_is_mentioned_recalled_pasted_and_dropped_goes_along(rig: Win
     await _check_mentions(rig)
     await _check_models_without_vision(rig)
     await _check_a_refused_image(rig)
+    await _check_a_filtered_output(rig)
     await _check_dropped_text_and_links(rig)
     await _check_what_each_place_takes(rig)
 
@@ -194,6 +202,26 @@ async def _check_a_refused_image(rig: WindowRig) -> None:
         await rig.wait_for_turn_end()
         assert f"Image left out: {rig.folder}/lamp.png" in server.requests[-1].json["messages"][-1]["content"]
         assert len(rig.rows(UserRow)) == 1
+        assert rig.window.commands.undo_compaction.isEnabled()
+
+
+async def _check_a_filtered_output(rig: WindowRig) -> None:
+    (rig.folder / "bad.txt").write_text("bad words\n")
+    refusal = api_error(400, "The prompt was filtered.", "content_filter")
+    read = StreamedReply(Call("read_file", '{"path": "bad.txt"}'))
+    async with rig.answered_by(replies_in_order(read, refusal, text_reply("It is empty."))) as server:
+        rig.type_message("What is in bad.txt?")
+        await until(lambda: rig.rows(NoticeRow), "it was refused")
+        await rig.wait_for_turn_end()
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what == (
+            "The content filter of box refused the request, perhaps for the newest output (read_file)."
+        )
+        assert action_names(notice)[0] == "send_without_output"
+        press_action(rig.chat.view, notice, "send_without_output")
+        await until(lambda: len(server.requests) == 3, "it was sent again")
+        await rig.wait_for_turn_end()
+        assert "bad words" not in server.requests[-1].body.decode()
         assert rig.window.commands.undo_compaction.isEnabled()
 
 
