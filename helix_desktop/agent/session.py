@@ -555,7 +555,7 @@ class Session:
         now_ms = self.clock()
         shown = self.shown.add(self.log, self.transcript, events, now_ms, contents=contents, recalls=recalls)
         if contents:
-            with suppress(StoreError):  # the process that owns the store has an older version
+            with suppress(StoreError):  # the process that owns the store may have ended: the log shows them
                 await self._store.show_contents(self.id, self.shown.contents, now_ms)
         return shown
 

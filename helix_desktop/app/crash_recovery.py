@@ -56,7 +56,7 @@ class RunMarker:
             return None
         try:
             return msgspec.json.decode(data, type=LastRun)
-        except (msgspec.DecodeError, RecursionError):  # of an older version, or cut off while it was written
+        except (msgspec.DecodeError, RecursionError):  # cut off while it was written
             return LastRun(int(changed * _MS))
 
     def start(self, now_ms: int, stacks: int) -> None:

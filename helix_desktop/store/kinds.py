@@ -233,10 +233,7 @@ def last_event_key(session_id: str) -> bytes:
 
 ROW_VERSION = 1
 MAX_VALUE_BYTES = 64 * 1024 * 1024
-"""The most bytes that a new event, draft or content may have, not compressed. Nothing larger is acknowledged.
-
-Rows that are there already may be larger: older versions wrote events of any size.
-"""
+"""The most bytes that an event, draft or content may have, not compressed. Nothing larger is acknowledged."""
 MAX_ZSTD_RATIO = 32_768  # a block of at most 128 KB has four bytes or more
 # zstd-1: a quarter of the size on code and logs, four times the speed of the bindings' snappy. Its table of
 # 128 KB made 32: the same size, and the thread's other data stays in the processor's cache.

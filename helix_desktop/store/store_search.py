@@ -182,17 +182,13 @@ class StoreSearch(ABC):
 
     @abstractmethod
     async def handovers(self, with_checkpoints: bool = False) -> list[tuple[str, RecordedEvent]]:
-        """Return every handover, and checkpoint if asked, with its session, in any order.
-
-        An owner that does not know checkpoints returns none.
-        """
+        """Return every handover, and checkpoint if asked, with its session, in any order."""
 
     @abstractmethod
     async def find_passages(self, query: PassageQuery) -> PassagePage:
         """Return messages, handovers and names of files with all words of a query, newest first.
 
-        A page takes at most about 0.1 s; with a cursor there may be more. An owner of an older version that
-        does not know the search raises StoreError.
+        A page takes at most about 0.1 s; with a cursor there may be more.
         """
 
     async def page(

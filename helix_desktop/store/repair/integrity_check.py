@@ -131,8 +131,7 @@ _CHECKS: Mapping[bytes, Callable[[RowView, bytes, bytes], object]] = {
     b"e": _check_event,
     b"f": lambda _, key, row: ROWS.tombstone.decode(key, row),
     b"h": _check_handover,
-    # A release that does not know checkpoints leaves the mark where the event went.
-    b"k": lambda _, key, __: kinds.session_and_seq(key),
+    b"k": _check_handover,
     b"m": _check_record,
     b"p": _check_branch,
     b"r": _check_reference,

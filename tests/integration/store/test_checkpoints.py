@@ -24,7 +24,6 @@ from tests.support.store.builders import (
     TickingClock,
     make_content,
     make_summary,
-    user_message_event,
 )
 from tests.support.store.damage import compact_tables, flip_last_bit
 
@@ -136,19 +135,3 @@ async def test_what_a_checkpoint_says_can_be_redacted(tmp_path: Path) -> None:
     await store.close()
     holding = [path for path in folder.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
     assert holding == []
-
-
-async def test_a_mark_that_an_older_release_left_is_no_damage(tmp_path: Path) -> None:
-    """It knows none: it deletes a session, or redacts a checkpoint as calls that came to nothing."""
-    folder = tmp_path / "store"
-    store = await store_with(folder, conversation_with_checkpoints())
-    await store.commit(Commit("t", [user_message_event(1)], summary=make_summary("t")))
-    await store.close()
-    db = plyvel.DB(str(folder / "db"), create_if_missing=False)
-    for left in (checkpoint_key("gone", 7), checkpoint_key("t", 1)):
-        db.put(left, b"", sync=True)
-    db.close()
-    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
-    assert await store.handovers(with_checkpoints=True) == []
-    assert (await store.health.check()).problems == ()
-    await store.close()

@@ -17,7 +17,7 @@ import zstandard
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, StoreUnreadable
-from helix_desktop.domain.events.conversation import AssistantSpoke, Attachment, UserSpoke
+from helix_desktop.domain.events.conversation import Attachment, UserSpoke
 from helix_desktop.domain.events.recorded_event import RecordedEvent, digests_in
 from helix_desktop.domain.store import Commit, ContentKind
 from helix_desktop.domain.text_format import utc_day
@@ -119,66 +119,6 @@ def test_the_golden_files_are_small_and_have_real_contents() -> None:
     assert {content.kind for content in contents} == set(get_args(ContentKind))
     named = {digest for recorded in golden_log() for digest in digests_in(recorded.event)}
     assert {content.digest for content in contents} == named
-
-
-_LARGE = Path(__file__).parents[2] / "golden" / "large_rows"
-_LINE = "The quick brown fox jumps over the lazy dog.\n"
-_LONG = _LINE * 1_600_000  # 72 MB
-
-
-def _require_same(found: str, expected: str) -> None:
-    """Fail unless both are equal; their difference would be 72 MB of text."""
-    if found != expected:
-        pytest.fail("The text is not what was stored.")
-
-
-async def _check_large_rows(store: LevelDbStore) -> None:
-    events = [recorded.event for recorded in await store.events("large")]
-    kinds_of_events = [type(event).__name__ for event in events]
-    step = ["UserSpoke", "AssistantSpoke"]
-    assert kinds_of_events == [*step, "TurnEnded", *step, "ToolAnswered", "TurnEnded"]
-    answer, with_call = events[1], events[4]
-    assert isinstance(answer, AssistantSpoke)
-    _require_same(answer.text, _LONG)
-    assert answer.verbatim is not None
-    _require_same(answer.verbatim["message"]["content"], _LONG)
-    assert isinstance(with_call, AssistantSpoke)
-    assert len(with_call.calls[0].arguments) > 70_000_000
-    partial = (await store.draft("small")).partial_answer
-    assert partial is not None
-    assert isinstance(partial.event, AssistantSpoke)
-    _require_same(partial.event.text, _LONG)
-    checked = await store.health.check()
-    assert checked.problems == ()
-    assert checked.damaged == ()
-
-
-async def test_rows_that_an_older_version_wrote_too_large_for_itself_are_whole(tmp_path: Path) -> None:
-    """They open, verify, go on, and come back from an export."""
-    shutil.copytree(_LARGE, tmp_path / "first")
-    archive = str(tmp_path / "all.helix")
-    async with closing_store(await LevelDbStore.open(tmp_path / "first", WORKSPACE)) as store:
-        assert store.health.report is None
-        await _check_large_rows(store)
-        exported = await export_store(store, archive, "Name", START_MS)
-        assert (exported.totals.sessions, exported.totals.events) == (2, 8)
-        assert exported.totals.left_out == ()
-    async with closing_store(await LevelDbStore.open(tmp_path / "second", WORKSPACE)) as copy:
-        await import_store(copy, archive)
-        await _check_large_rows(copy)
-        await copy.commit(Commit("large", [user_message_event(8)]))
-    async with closing_store(await LevelDbStore.open(tmp_path / "second", WORKSPACE)) as copy:
-        assert copy.health.report is None
-        assert len(await copy.events("large")) == 8
-
-
-async def test_a_repair_keeps_rows_that_are_larger_than_new_ones_may_be(tmp_path: Path) -> None:
-    shutil.copytree(_LARGE, tmp_path / "store")
-    (tmp_path / "store" / "db" / "CURRENT").unlink()
-    async with closing_store(await LevelDbStore.open(tmp_path / "store", WORKSPACE)) as store:
-        assert store.health.report is not None
-        assert store.health.report.cut == ()
-        await _check_large_rows(store)
 
 
 def as_a_later_version_writes_it(folder: Path, key: bytes, old: str, new: str) -> bytes:
