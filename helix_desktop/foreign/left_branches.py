@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from helix_desktop.foreign.items import AnyItem, RolledBack, UserMessage, decode_objects
-from helix_desktop.foreign.record_order import RecordOrder
+from helix_desktop.foreign.record_order import LATE_MS, RecordOrder
 from helix_desktop.foreign.sources import Source
 
-_ROLLED_BACK = b"thread_rolled_back"
+_NEVER_MS = 2**62
+_ROLLED_BACK = b'"thread_rolled_back"'
 
 
 class _Place(NamedTuple):
@@ -24,6 +25,13 @@ class _Place(NamedTuple):
     message_ms: int  # when the message in it was written; -1 for another record
 
 
+class _RolledBack(NamedTuple):
+    """Where a file says that the user took a message back."""
+
+    record: int
+    at_ms: int
+
+
 class LeftBranches:
     """The messages of the user with which branches begin that were left: by their nodes, or their numbers.
 
@@ -32,11 +40,13 @@ class LeftBranches:
 
     def __init__(self, source: Source) -> None:
         self._places: list[_Place] = []
-        self._rolled_back: dict[int, int] = {}  # messages by number, each with the record that says so
+        self._rolled_back: dict[int, _RolledBack] = {}  # by the numbers of the messages
+        self._newest: dict[int, int] = {}  # the latest time so far, by the numbers of records
         if source.agent in ("claude-code", "pi") and not source.is_subagent:
             self._places = _places(source)
         elif source.agent == "codex" and any(_ROLLED_BACK in record.raw for record in source.records()):
             self._rolled_back = _rolled_back(source)
+            self._newest = _newest_times(source)
 
     def nodes(self, upto: int, *, with_waiting: bool = True) -> frozenset[str]:
         """Return the nodes of messages that lead off the way to the newest of so many records.
@@ -58,9 +68,17 @@ class LeftBranches:
         messages = (place for place in places.values() if place.is_message and place.node not in way)
         return frozenset(place.node for place in messages if _leaves(place, places, way))
 
-    def numbers(self, upto: int) -> frozenset[int]:
-        """Return the numbers, from 1, of messages that one of so many records takes back."""
-        return frozenset(number for number, record in self._rolled_back.items() if record <= upto)
+    def numbers(self, upto: int, *, with_waiting: bool = True) -> frozenset[int]:
+        """Return the numbers, from 1, of messages that one of so many records takes back.
+
+        Without those `with_waiting`, the records that others may still come before don't count.
+        """
+        newest_ms = max((ms for record, ms in self._newest.items() if record <= upto), default=0)
+        before_ms = _NEVER_MS if with_waiting else newest_ms - LATE_MS
+        places = self._rolled_back.items()
+        return frozenset(
+            number for number, place in places if place.record <= upto and place.at_ms < before_ms
+        )
 
 
 def _connected(places: dict[str, _Place]) -> dict[str, _Place]:
@@ -100,27 +118,34 @@ def _places(source: Source) -> list[_Place]:
     return places
 
 
-def _rolled_back(source: Source) -> dict[int, int]:
-    found: dict[int, int] = {}
+def _rolled_back(source: Source) -> dict[int, _RolledBack]:
+    found: dict[int, _RolledBack] = {}
     waiting: list[int] = []  # messages that were not taken back
     number = 0
-    for record, item in _items(source):
+    order = RecordOrder(source.reader())
+    for item in _items(source, order):
         if isinstance(item, UserMessage) and not item.steered:
             number += 1
             waiting.append(number)
         elif isinstance(item, RolledBack) and 0 < item.messages <= len(waiting):
-            found[waiting[-item.messages]] = record
+            found[waiting[-item.messages]] = _RolledBack(order.number, item.at_ms)
             del waiting[-item.messages :]
     return found
 
 
-def _items(source: Source) -> Iterator[tuple[int, AnyItem]]:
-    """Yield all items, each with the number of the record that was read last."""
-    order = RecordOrder(source.reader())
-    number = 0
+def _items(source: Source, order: RecordOrder) -> Iterator[AnyItem]:
     for record in source.records():
-        number = record.number
-        for item in order.read(record):
-            yield number, item
-    for item in order.end():
-        yield number, item
+        yield from order.read(record)
+    yield from order.end()
+
+
+def _newest_times(source: Source) -> dict[int, int]:
+    """Return the latest time so far at each record, by its number."""
+    reader = source.reader()
+    newest: dict[int, int] = {}
+    newest_ms = 0
+    for record in source.records():
+        times = (reader.place(data)["at_ms"] for data, _ in decode_objects(record.raw))
+        newest_ms = max(newest_ms, *times, 0)
+        newest[record.number] = newest_ms
+    return newest

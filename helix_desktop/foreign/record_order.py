@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from helix_desktop.foreign.items import AnyItem, Damaged, Reader, Record, decode_objects
 
 _MOST_WAITING = 32  # records for one that isn't there, or for an earlier one
+LATE_MS = 5_000  # between records that stand in another order in the file
 _SAME_CLOCK_MS = 60_000  # between neighbors; more: the clock was set, and the file is right
 
 
@@ -28,6 +29,7 @@ class RecordOrder:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self.number = 0  # of the record that the newest item came of
         self._nodes = set[str]()  # of the records that were read
         self._waiting: list[_Entry] = []  # for their parents, in the order of the file
         self._recent: list[tuple[int, _Entry]] = []  # in the order of their times
@@ -46,18 +48,21 @@ class RecordOrder:
 
     @property
     def waiting(self) -> int:
-        """The records that wait for the one that they follow."""
-        return len(self._waiting)
+        """The records that wait for one that they follow, or that others may still come before."""
+        return len(self._waiting) + len(self._recent)
 
     def pause(self) -> Iterator[AnyItem]:
-        """Yield what came of the newest records; those that wait for an earlier one go on waiting."""
-        recent, self._recent = self._recent, []
-        for _, entry in recent:
-            yield from self._reader.read(entry.data, entry.raw)
+        """Yield what came of records that no other will come before; the others go on waiting."""
+        newest = self._recent[-1][0] if self._recent else 0
+        while self._recent and self._recent[0][0] < newest - LATE_MS:
+            _, entry = self._recent.pop(0)
+            yield from self._items(entry)
 
     def end(self) -> Iterator[AnyItem]:
         """Yield what came of the records that still wait. Others may follow later."""
-        yield from self.pause()
+        recent, self._recent = self._recent, []
+        for _, entry in recent:
+            yield from self._items(entry)
         while self._waiting:
             yield from self._with_following(self._waiting.pop(0))
 
@@ -72,7 +77,7 @@ class RecordOrder:
         self._recent.insert(place, (at_ms, entry))
         if len(self._recent) > _MOST_WAITING:
             _, first = self._recent.pop(0)
-            yield from self._reader.read(first.data, first.raw)
+            yield from self._items(first)
 
     def _read_by_parent(self, entry: _Entry) -> Iterator[AnyItem]:
         _, parent = self._reader.links(entry.data)
@@ -90,8 +95,12 @@ class RecordOrder:
             entry = ready.pop(0)
             node, _ = self._reader.links(entry.data)
             self._nodes.add(node)
-            yield from self._reader.read(entry.data, entry.raw)
+            yield from self._items(entry)
             following = [one for one in self._waiting if self._reader.links(one.data)[1] == node]
             if node and following:
                 self._waiting = [one for one in self._waiting if one not in following]
                 ready = sorted([*ready, *following], key=lambda one: one.number)
+
+    def _items(self, entry: _Entry) -> Iterator[AnyItem]:
+        self.number = entry.number
+        yield from self._reader.read(entry.data, entry.raw)

@@ -250,7 +250,7 @@ class Conversion:
             upto = min(ends)[0]
             is_waiting = (upto, True) in ends
         self._left_nodes = left.nodes(upto, with_waiting=not is_waiting)
-        self._left_numbers = left.numbers(upto)
+        self._left_numbers = left.numbers(upto, with_waiting=not is_waiting)
 
     async def _add_all(self, items: Sequence[AnyItem]) -> None:
         self._counter.prefetch(_texts_of(items))
@@ -720,7 +720,9 @@ class Conversion:
             for event in before[self._notes_in_row :]:
                 self._record(self.main, event)
             self._forget_kept()
-        elif self.main.is_started and (self._new_counts or self._new_damaged or self._has_news(self.main)):
+        elif self.main.is_started and (
+            self._new_counts or self._new_damaged or any(map(self._has_news, self.sessions))
+        ):
             await self._record_kept(records, waiting)
         for session in self.sessions:
             if session is not self.main and session.is_started and self._has_news(session):

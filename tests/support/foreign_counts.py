@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 import codecs
 import gzip
 import hashlib
@@ -45,7 +46,8 @@ class Counts:
     """What a session holds. Times are in milliseconds since 1970, usage is in tokens.
 
     `users` are the texts that the user typed, `calls` the ids of calls in their order on the way to the
-    newest record, `outputs` the SHA-256 of each output by its call.
+    newest record, `outputs` the SHA-256 of each output by its call, `images` those of images in messages
+    and outputs.
     """
 
     agent: str
@@ -61,15 +63,18 @@ class Counts:
     branches: int = 0
 
 
-def lines_of(path: Path) -> list[Line]:
-    """Return the JSON objects of a file, also those that stand on one line; it may have a BOM."""
+def _text_of(path: Path) -> str:
     data = path.read_bytes()
     if data.startswith(b"\x1f\x8b"):
         data = gzip.decompress(data)
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        text = data.decode("utf-16")
-    else:
-        text = data.decode("utf-8-sig", "replace")
+        return data.decode("utf-16")
+    return data.decode("utf-8-sig", "replace")
+
+
+def lines_of(path: Path) -> list[Line]:
+    """Return the JSON objects of a file, also those that stand on one line; it may have a BOM."""
+    text = _text_of(path)
     found: list[Line] = []
     decoder = json.JSONDecoder()
     for line in text.split("\n"):
@@ -88,7 +93,7 @@ def lines_of(path: Path) -> list[Line]:
 def count_source(path: Path) -> Counts:
     """Count a session of Claude Code, Codex, Pi or Cline. Raise ValueError for another file."""
     if path.name == "api_conversation_history.json":
-        return _count_cline(json.loads(path.read_text(encoding="utf-8-sig")))
+        return _count_cline(json.loads(_text_of(path)))
     lines = lines_of(path)
     if any("payload" in line for line in lines):
         return _count_codex(lines)
@@ -121,6 +126,19 @@ def _blocks(content: object) -> list[Line]:
 def _text(content: object, separator: str) -> str:
     texts = (block.get("text") or "" for block in _blocks(content) if block.get("type") == "text")
     return separator.join(texts)
+
+
+def _images(value: object) -> set[str]:
+    """Return the SHA-256 of each image in the blocks of a message, at any depth."""
+    if isinstance(value, list):
+        return {found for item in value for found in _images(item)}
+    if not isinstance(value, dict):
+        return set()
+    source = value.get("source")
+    data = source.get("data") if isinstance(source, dict) else value.get("image_url") or value.get("data")
+    if value.get("type") not in ("image", "input_image") or not isinstance(data, str):
+        return {found for item in value.values() for found in _images(item)}
+    return {hashlib.sha256(binascii.a2b_base64(data.rpartition(",")[2])).hexdigest()}
 
 
 def _ms(value: object) -> int:
@@ -188,6 +206,7 @@ def _count_tree(lines: list[Line], agent: str) -> Counts:
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             continue
         content, role = message.get("content"), message["role"]
+        counts.images |= _images(content)
         if role == "assistant":
             if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
                 continue
@@ -262,9 +281,10 @@ def _count_codex(lines: list[Line]) -> Counts:
             if kind == "thread_rolled_back":
                 del messages[-payload["num_turns"] :]
                 counts.branches += 1
-        elif line.get("type") != "response_item":
+        if line.get("type") != "response_item":
             continue
-        elif kind == "message" and payload.get("role") == "user":
+        counts.images |= _images(payload)
+        if kind == "message" and payload.get("role") == "user":
             words = [typed(block.get("text") or "") for block in _blocks(payload.get("content"))]
             if any(words):
                 counts.users.append("\n\n".join(filter(None, words)))
@@ -291,6 +311,7 @@ def _count_cline(messages: list[Line]) -> Counts:
     open_calls: list[tuple[str, str]] = []
     for message in messages:
         blocks = _blocks(message.get("content"))
+        counts.images |= _images(blocks)
         if message["role"] == "assistant":
             counts.answers += 1
             found = [(block["id"], block["name"]) for block in blocks if block.get("type") == "tool_use"]
@@ -310,13 +331,13 @@ def _count_cline(messages: list[Line]) -> Counts:
                 current = waiting[0]
                 rest = text[result.end() :]
                 parts[current] = [rest] if rest else []
-            elif text.startswith("<environment_details>"):
+            elif not text or text.startswith("<environment_details>"):
                 continue
             elif wrapped := re.fullmatch(r"<(task|feedback)>\s*(.*?)\s*</\1>", text, re.DOTALL):
                 words.append(wrapped[2])
             elif current:
                 parts[current].append(text)
-            elif text:
+            else:
                 words.append(text)
         counts.outputs |= {call_id: digest("\n".join(texts)) for call_id, texts in parts.items()}
         if words:

@@ -35,7 +35,7 @@ from tests.support.foreign_counts import Counts, count_source, digest, typed
 from tests.support.store.builders import START_MS, TickingClock
 
 FOLDER = os.environ.get("HELIX_FOREIGN_FOLDER", "")
-_NAMES = ("calls", "all_calls", "outputs", "usage", "branches")
+_NAMES = ("calls", "all_calls", "outputs", "images", "usage", "branches")
 _TIME_MS = 2_000  # a session ends with a record that says nothing
 FILES = sorted(Path(FOLDER).rglob("*.json*")) if FOLDER else []
 
@@ -65,6 +65,11 @@ async def counted(rig: Rig, found: FoundSession) -> Counts:
 
 
 async def _count(rig: Rig, counts: Counts, event: Event) -> None:
+    match event:
+        case UserSpoke(attachments=attachments):
+            counts.images |= {one.digest for one in attachments if one.image is not None}
+        case ToolAnswered(images=images):
+            counts.images |= {one.digest for one in images}
     match event:
         case UserSpoke(text=text) if typed(text) and not text.startswith("(The beginning"):
             counts.users.append(typed(text))
