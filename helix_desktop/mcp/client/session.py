@@ -42,7 +42,7 @@ from helix_desktop.domain.translatable_text import TextContext
 from helix_desktop.domain.unicode_safety import is_hidden
 from helix_desktop.mcp.client.exposed_tool import sanitize_text
 from helix_desktop.mcp.client.message_repair import plain_result, repair_result
-from helix_desktop.mcp.client.process import fault_place
+from helix_desktop.mcp.client.process import NOT_TAKEN, fault_place
 
 if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
@@ -276,7 +276,9 @@ async def _negotiate(session: ClientSession) -> None:
     """Agree on the newest protocol that both support; older servers do not know the first request."""
     try:
         await session.discover()
-    except (MCPError, RuntimeError, ValidationError):
+    except (MCPError, RuntimeError, ValidationError) as error:
+        if getattr(error, "code", None) == NOT_TAKEN:  # it wants a sign-in first, or can't be reached
+            raise
         try:
             await session.initialize()
         except MCPError as error:

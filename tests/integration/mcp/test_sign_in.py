@@ -142,6 +142,14 @@ async def test_a_user_signs_in_once_and_tokens_are_refreshed(tmp_path: Path, ser
     assert not [token for token in tokens if token.encode() in stored or token in log]
 
 
+async def test_a_sign_in_is_not_taken_for_an_older_protocol(tmp_path: Path, server: GuardedServer) -> None:
+    """The first request says it; the server would refuse the next one as wrong."""
+    server.is_newest_only = True
+    async with run_app(tmp_path, server, MemoryKeychain()) as app:
+        status = await app.status()
+        assert (status.state, status.retry_in_s) == ("signed_out", 0), status.why
+
+
 async def test_a_token_that_lacks_a_scope_asks_for_a_sign_in_with_it(app: App, server: GuardedServer) -> None:
     """It was a refusal like any other, and each later sign-in brought the same token."""
     await app.sign_in()

@@ -119,6 +119,8 @@ class GuardedServer(RawHttpServer):
         """Where a test sets it, requests of the protocol are redirected there."""
         self.needed_scope = ""
         """Where a test sets it, each request needs a token for this scope."""
+        self.is_newest_only = False
+        """Where a test sets it, a request that begins an older protocol is refused as wrong."""
         self.offered: list[str] = []
         """The tokens that it was sent."""
 
@@ -129,6 +131,9 @@ class GuardedServer(RawHttpServer):
         if self.moved_to:
             location = f"Location: {self.moved_to}\r\n"
             return http_response(b"", status="307 Temporary Redirect", extra_headers=location)
+        if self.is_newest_only and "mcp-protocol-version:" not in head:
+            error = {"code": -32600, "message": "Missing MCP-Protocol-Version header."}
+            return _json({"jsonrpc": "2.0", "id": None, "error": error}, "400 Bad Request")
         token = head.partition("authorization: bearer ")[2].partition("\r\n")[0]
         if token:
             self.offered.append(token)
