@@ -170,7 +170,11 @@ def unwrap_call(call: ToolCall, tools: Collection[str]) -> ToolCall:
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return call
     is_tool = wrapped.name.startswith(MCP_PREFIX) or wrapped.name in {*tools} - {CALL_TOOL}
-    return ToolCall(call.id, wrapped.name, "{}" if arguments == "null" else arguments) if is_tool else call
+    if not is_tool:
+        return call
+    if arguments == "null":
+        arguments = "{}"
+    return ToolCall(call.id, wrapped.name, arguments)
 
 
 def wrap_calls(request: ModelRequest) -> ModelRequest:

@@ -73,7 +73,8 @@ def _runs(text: str) -> list[str]:
     text = without_escapes(text)
     if "/" in text:
         text = _NO_PATH_BEFORE.sub(" ", _STRESSED.sub(" ", text))
-    return (_ASCII_RUN if text.isascii() else _RUN).findall(text)
+    run = _ASCII_RUN if text.isascii() else _RUN
+    return run.findall(text)
 
 
 def without_escapes(text: str) -> str:

@@ -68,6 +68,9 @@ FieldValue = str | int | float | bool | tuple[str, ...] | None
 """What a field of a form holds; None: nothing."""
 
 
+FieldKind = Literal["text", "number", "integer", "boolean", "choice", "choices"]
+
+
 class FormField(msgspec.Struct, frozen=True):
     """A field of a server's form. `choices` are values, each with its title.
 
@@ -76,7 +79,7 @@ class FormField(msgspec.Struct, frozen=True):
     """
 
     name: str
-    kind: Literal["text", "number", "integer", "boolean", "choice", "choices"]
+    kind: FieldKind
     title: str
     description: str = ""
     is_required: bool = False

@@ -76,7 +76,9 @@ class ListPlace(msgspec.Struct, frozen=True):
     @property
     def rank(self) -> int:
         """Return the order of the groups: 0 pinned, 1 dated, 2 archived."""
-        return 2 if self.archived else 0 if self.pinned else 1
+        if self.archived:
+            return 2
+        return 0 if self.pinned else 1
 
     def after(self, event: Event) -> ListPlace:
         """Return the place after one more event of the session's log.

@@ -50,13 +50,14 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
 
 def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:
     """Drop the arguments that are null, also in the objects of lists."""
-    return {
-        name: [_without_nulls(item) if isinstance(item, dict) else item for item in value]
-        if isinstance(value, list)
-        else value
-        for name, value in args.items()
-        if value is not None
-    }
+    return {name: _clean_value(value) for name, value in args.items() if value is not None}
+
+
+def _clean_value(value: Any) -> Any:
+    """Return a value; if it is a list, with its objects cleaned by `_without_nulls`."""
+    if not isinstance(value, list):
+        return value
+    return [_without_nulls(item) if isinstance(item, dict) else item for item in value]
 
 
 def schema(kind: type[msgspec.Struct], descriptions: Mapping[str, str]) -> dict[str, Any]:

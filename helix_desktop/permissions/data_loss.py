@@ -539,4 +539,6 @@ def _relative(path: str, root: str) -> str | None:
         return None if path.split("/")[0] == ".." else path
     inside = posixpath.relpath(path, root) if root else path
     above = inside.split("/")[0] == ".." and not (root + "/").startswith(path.rstrip("/") + "/")
-    return None if above else "." if inside.startswith("..") else inside
+    if above:
+        return None
+    return "." if inside.startswith("..") else inside

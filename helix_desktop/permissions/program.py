@@ -161,7 +161,8 @@ def printed_text(program: Program) -> str:
     if program.name != "printf" or not words:
         return ""
     if re.fullmatch(r"(?:%[sbq](?:\\n| )?)+", words[0]):
-        return ("\n" if "\\n" in words[0] else " ").join(words[1:])
+        separator = "\n" if "\\n" in words[0] else " "
+        return separator.join(words[1:])
     return "" if "%" in words[0] else words[0].replace("\\n", "\n")
 
 

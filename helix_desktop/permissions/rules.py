@@ -281,7 +281,9 @@ def mcp_change(rule: PermissionRule, definition: str, digests: Mapping[str, str]
     if not described:
         return ""
     changed = [tool for tool, digest in digests.items() if described.get(tool, digest) != digest]
-    return "tool" if changed else "new" if digests.keys() - described else ""
+    if changed:
+        return "tool"
+    return "new" if digests.keys() - described else ""
 
 
 def _change_since_allowed(rules: Iterable[PermissionRule], request: ApprovalRequest) -> McpChange:
@@ -302,6 +304,9 @@ def _change_since_allowed(rules: Iterable[PermissionRule], request: ApprovalRequ
 def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: bool) -> bool:
     match rule.kind, request.kind:
         case "pattern", "command":
+            if not allows:
+                answers = ("yes",) if rule.is_deny else ("yes", "maybe")  # in doubt it asks
+                return possibly_matches(rule.subject, request.subject) in answers
             # Outside a sandbox without network an allowed first word can carry anything away, and whoever
             # allowed `cat *` did not mean keys.
             return (
@@ -311,9 +316,6 @@ def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: boo
                     certainly_matches(rule.subject, part, request.root)
                     for part in request.asked_parts or (request.subject,)
                 )
-                if allows
-                else possibly_matches(rule.subject, request.subject)
-                in (("yes",) if rule.is_deny else ("yes", "maybe"))  # in doubt it asks
             )
         case "path", "edit":
             return _matches_path(rule.subject, request.subject, allows)
@@ -533,7 +535,10 @@ def suggest_pattern(command: str, root: str = "") -> str:
         return ""
     prefix, is_open = _repeated_words(words)
     is_plain = all(word and not set(word) & {ANY, " ", "\t"} for word in prefix)
-    return " ".join((*prefix, *((ANY,) if is_open else ()))) if is_plain else ""
+    if not is_plain:
+        return ""
+    pattern = (*prefix, ANY) if is_open else prefix
+    return " ".join(pattern)
 
 
 def _repeated_words(words: tuple[str, ...]) -> tuple[tuple[str, ...], bool]:

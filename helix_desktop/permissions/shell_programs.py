@@ -392,7 +392,10 @@ class CommandReader:
         self._last = last
         is_same = last is not None and self._piped is not None and passes_on(last)
         is_pipe = operator.strip(")\n") in ("|", "|&")
-        self._piped = (self._piped if is_same else last) if is_pipe else None
+        if not is_pipe:
+            self._piped = None
+        elif not is_same:
+            self._piped = last
         return last
 
     def _run(self, words: Sequence[str], outputs: Sequence[str], inputs: Sequence[str]) -> Program | None:

@@ -520,7 +520,8 @@ def _files(rows: Sequence[RecordedChanges], accepted: Sequence[ChangesAccepted])
                 is_covered=summary.is_covered and change.is_covered,
             )
             if row.source != "revert" and path not in taken_back:
-                (accepted_paths if row.place <= upto(path) else open_paths).add(path)
+                paths = accepted_paths if row.place <= upto(path) else open_paths
+                paths.add(path)
 
     def status(path: str) -> ChangedFileStatus:
         if path in open_paths:

@@ -203,7 +203,9 @@ class MessageLog:
     def first_seq(self, turn: int) -> int:
         """Return the first event of a turn's messages, or of the next one's; behind all if there are none."""
         place = bisect_left(self.items, turn, key=attrgetter("turn"))
-        return self.items[place].seq if place < len(self.items) else self._seqs[-1] + 1 if self._seqs else 1
+        if place < len(self.items):
+            return self.items[place].seq
+        return self._seqs[-1] + 1 if self._seqs else 1
 
     def item(self, seq: int) -> LogItem | None:
         """Return the message recorded as `seq`, or None if that event is no message."""

@@ -292,7 +292,9 @@ def _call_phrase(output: ToolAnswered, paths: set[str]) -> str:
     elif tool_kind(output.name) != "command":
         paths.add(target)
     size = f" {output.size // _KILO}K" if output.size >= _LARGE_BYTES else ""
-    failed = f" exit {output.exit_code}" if output.exit_code else "" if output.ok else " failed"
+    failed = "" if output.ok else " failed"
+    if output.exit_code:
+        failed = f" exit {output.exit_code}"
     return f"{target}{size}{failed}{_short_result(output)}".strip()
 
 

@@ -102,9 +102,14 @@ def cut_between_words(text: str, max_chars: int) -> str:
     """
     if len(text) <= max_chars:
         return text
-    part = text[: max(0, max_chars - 1)]
-    end = len(part) if text[len(part)].isspace() else part.rfind(" ")
-    return f"{(part[:end] if end > max_chars // 4 else part).rstrip()}{_GAP}"[: max(0, max_chars)]
+    if max_chars <= 0:
+        return ""
+    part = text[: max_chars - 1]  # one character is left for the ellipsis
+    is_in_word = not text[len(part)].isspace()
+    last_space = part.rfind(" ")
+    if is_in_word and last_space > max_chars // 4:
+        part = part[:last_space]
+    return part.rstrip() + _GAP
 
 
 def _worth(sentence: str) -> int:

@@ -71,10 +71,10 @@ def call_target(arguments: str) -> str:
         text = _target_of(args) or next((value for value in args.values() if isinstance(value, str)), "")
         text = text or ", ".join(dict.fromkeys(filter(None, map(_target_of, _parts(args)))))
     else:
-        patched = PATCHED.search(arguments)
         is_broken = arguments.lstrip().startswith("{")  # the first string of an object is a name
-        first = _BROKEN_TARGET.search(arguments) if is_broken else _FIRST.search(arguments)
-        text = patched.group(1) if patched else first.group(1) if first else arguments
+        first = _BROKEN_TARGET if is_broken else _FIRST
+        found = PATCHED.search(arguments) or first.search(arguments)
+        text = found.group(1) if found else arguments
     return ellipsize(" ".join(text[: _CAP * 4].split()), _CAP)
 
 

@@ -253,7 +253,10 @@ def score(path: str, positions: Sequence[int]) -> int:
     start, total, before = name_start(path), 0, -1
     for at in positions:
         total += _NAME if at >= start else 0
-        total += _NAME_START if at == start else _WORD if _is_word_start(path, at) else 0
+        if at == start:
+            total += _NAME_START
+        elif _is_word_start(path, at):
+            total += _WORD
         if before >= 0:
             total += _NEXT if at == before + 1 else -min(_MAX_GAP, _GAP * (at - before - 1))
         before = at
