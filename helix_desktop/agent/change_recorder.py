@@ -276,7 +276,12 @@ class ChangeRecorder:
             return ""
         redos, found = redo_ids(self._session.log), dict[str, tuple[FileChange, str]]()
         for event in events:
-            how = "rewound" if event.scope == "rewind" else "redone" if event.capture in redos else "reverted"
+            if event.scope == "rewind":
+                how = "rewound"
+            elif event.capture in redos:
+                how = "redone"
+            else:
+                how = "reverted"
             for change in await self._changes_of(event):
                 first, first_how = found.pop(change.path, (change, how))
                 if event.source == "revert" and change.after != first.before:

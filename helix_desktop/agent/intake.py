@@ -215,6 +215,7 @@ class Intake:
         text, digest, exact = await _off_loop(is_large, _decode_result, result)
         window_text = result.model_text or text
         about, identifiers = await self._read_names(call.name, result, text)
+        read_target = mcp_call_target if call.is_mcp else call_target
         output = ToolAnswered(
             call_id=call.id,
             name=call.name,
@@ -223,7 +224,7 @@ class Intake:
             size=_shown_size(result, text),
             tokens=0,
             marker_tokens=0,
-            target=result.target or (mcp_call_target if call.is_mcp else call_target)(call.arguments),
+            target=result.target or read_target(call.arguments),
             first_line=first_line(text),
             ok=result.ok,
             exit_code=result.exit_code,

@@ -716,9 +716,9 @@ class Session:
         await self.close_calls("interrupted")
         later = takewhile(lambda recorded: recorded.seq > self._loaded_seq, reversed(self.log))
         began_here = any(isinstance(recorded.event, UserSpoke | TurnRetried) for recorded in later)
-        interruption: Literal["", "unsaved", "crash"] = (
-            "unsaved" if began_here else "" if is_imported else "crash"
-        )
+        interruption: Literal["", "unsaved", "crash"] = "unsaved"
+        if not began_here:
+            interruption = "" if is_imported else "crash"
         ended = TurnEnded(
             "interrupted",
             interruption=interruption,

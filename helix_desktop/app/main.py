@@ -93,8 +93,10 @@ def show_window(args: argparse.Namespace) -> int:
 
 def _first_workspace(target: str, last: str) -> str:
     """Return the name of the workspace that a start opens; empty if that is known only later."""
+    if not target:
+        return last
     folder = Path(target)
-    return (folder.name if folder.is_absolute() else "") if target else last
+    return folder.name if folder.is_absolute() else ""
 
 
 def _data_dir(args: argparse.Namespace) -> DataDir:

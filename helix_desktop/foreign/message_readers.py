@@ -136,7 +136,8 @@ class ClineReader(BlockReader):
             if kind in ("tool_result", "tool-result"):
                 continue
             if kind == "image" and (found := _picture(block)) is not None:
-                (outputs[-1][2] if outputs else pictures).append(found)
+                pictures_here = outputs[-1][2] if outputs else pictures
+                pictures_here.append(found)
             elif kind == "file" and (content := as_text(block.get("content"))):
                 pasted.append((as_text(block.get("path")), content))
             elif kind != "text":

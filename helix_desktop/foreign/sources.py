@@ -461,10 +461,11 @@ def _copy_database(path: Path, copy: Path) -> None:
 
 
 def row_object(data: object) -> dict[str, Any]:
-    raw = (
-        data.encode("utf-8", "replace") if isinstance(data, str) else data if isinstance(data, bytes) else b""
-    )
-    return decode_object(raw) or {}
+    if isinstance(data, str):
+        data = data.encode("utf-8", "replace")
+    if not isinstance(data, bytes):
+        return {}
+    return decode_object(data) or {}
 
 
 def session_row(row: tuple[Any, ...]) -> dict[str, Any]:

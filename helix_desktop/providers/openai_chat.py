@@ -421,7 +421,10 @@ class ChatAssembler:
         """
         index, call_id, name = as_integer(delta.get("index")), str(delta.get("id") or ""), _name(delta)
         last = self._calls[-1] if self._calls else None
-        target = self._by_index.get(index, None if call_id or name else last) if index is not None else last
+        target = last
+        if index is not None:
+            is_new = bool(call_id or name)
+            target = self._by_index.get(index, None if is_new else last)
         arguments = _function(delta).get("arguments")
         if target is None or target.is_followed_by(call_id, name, arguments, self._tools):
             same = next((call for call in self._calls if call_id and call.id == call_id), None)
@@ -614,7 +617,10 @@ def _refusal_part(content: Any) -> str:
 def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
     """Remove and return the tool calls of a delta; the older single `function_call` counts as the first."""
     pieces = delta.pop("tool_calls", None)
-    pieces = [pieces] if isinstance(pieces, dict) else pieces if isinstance(pieces, list) else []
+    if isinstance(pieces, dict):
+        pieces = [pieces]
+    elif not isinstance(pieces, list):
+        pieces = []
     legacy = delta.pop("function_call", None)
     if legacy:
         pieces = [*pieces, {"index": 0, "function": legacy}]

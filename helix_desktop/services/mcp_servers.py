@@ -291,15 +291,15 @@ class StatusBuilder:
                 config, "waiting" if config.enabled else "off", missing_secrets=missing_secrets
             )
         condition, actor = hub.status(config), hub.actor(config.name)
+        sent_text = _line_json if defers_tools else schema_json
+        tools = await self._tool_statuses(actor, config, sent_text) if actor else ()
         return McpServerStatus(
             config,
             condition.state,
             condition.reason,
             condition.retry_in_s,
             reported_name=actor.server_title if actor else "",
-            tools=await self._tool_statuses(actor, config, _line_json if defers_tools else schema_json)
-            if actor
-            else (),
+            tools=tools,
             log=actor.stderr_log.text if actor else "",
             missing_secrets=missing_secrets,
             defers_tools=defers_tools,

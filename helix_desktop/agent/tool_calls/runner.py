@@ -524,6 +524,7 @@ class ToolRunner:
             model_text = model_text.replace(CORRECTED, CORRECTED_ALONE, 1)
         step.has_denial_reason |= bool(reason)
         tokens = await self._session.count_tokens(model_text)
+        read_target = mcp_call_target if call.is_mcp else call_target
         answer = ToolAnswered(
             call.id,
             call.name,
@@ -532,7 +533,7 @@ class ToolRunner:
             0,
             tokens,
             tokens,
-            (mcp_call_target if call.is_mcp else call_target)(call.arguments),
+            read_target(call.arguments),
             first_line=f"denied, the user says: {reason}" if reason else "denied",
             ok=False,
             outcome="denied",

@@ -11,7 +11,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -149,7 +149,11 @@ class _Circles:
         if place in self._done:
             return
         self._open.append(place)
-        items = part.items() if isinstance(part, dict) else enumerate(part) if isinstance(part, list) else ()
+        items: Iterable[tuple[Any, Any]] = ()
+        if isinstance(part, dict):
+            items = part.items()
+        elif isinstance(part, list):
+            items = enumerate(part)
         for key, value in items:
             if isinstance(value, dict | list) and key not in _DATA:
                 self._visit((*place, str(key)), value)

@@ -165,7 +165,7 @@ def _call_result(result: dict[str, Any]) -> dict[str, Any]:
     repaired = {key: part for key, part in result.items() if key in _RESULT_FIELDS and part is not None}
     others = {key: part for key, part in result.items() if key not in _RESULT_FIELDS and part is not None}
     content = result.get("content")
-    listed = content if isinstance(content, list) else [] if content is None else [content]
+    listed = content if isinstance(content, list) else [content]
     blocks = [_block(item) for item in listed if item is not None]
     if OTHER_RESULT in others and (other := others.pop(OTHER_RESULT)) is not None:
         blocks += [_block(item) for item in (other if isinstance(other, list) else [other])]

@@ -274,9 +274,9 @@ class ServerActor:
             self._ended.set()
             self.stderr_log.note(reason)
             self._retry_requested.clear()
-            state: McpServerState = (
-                "unapproved" if self._lacks_consent else "signed_out" if is_signed_out else "failed"
-            )
+            state: McpServerState = "unapproved"
+            if not self._lacks_consent:
+                state = "signed_out" if is_signed_out else "failed"
             self._set_status(ServerStatus(state, reason, delay_s or 0.0, self._lacks_secret))
             with suppress(TimeoutError):
                 async with asyncio.timeout(delay_s):
@@ -658,7 +658,8 @@ class ServerActor:
                 ended.cancel()
             is_unanswered = is_taken and self._is_without_answer(error)
             outcome = "may have carried out" if is_unanswered else "did not carry out"
-            raise (ToolError if is_taken else _CallNotTaken)(
+            error_type = ToolError if is_taken else _CallNotTaken
+            raise error_type(
                 sanitize_text(self.stderr_log.sanitize(self._call_failure(error)), 1_000),
                 f"The MCP server {self.config.name} {outcome} {tool}.",
                 "Look at what it did before you call it again." if is_unanswered else "",
@@ -707,7 +708,9 @@ class ServerActor:
 def _error_data(error: Exception) -> str:
     """Return what a server says of an error beside its text, where that does not say it."""
     data = getattr(getattr(error, "error", None), "data", None)
-    words = "" if data is None else data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
+    if data is None:
+        return ""
+    words = data if isinstance(data, str) else json.dumps(data, ensure_ascii=False)
     return "" if words in str(error) else f"Details: {words[:_MAX_DATA_CHARS]}"
 
 
@@ -828,9 +831,9 @@ class Hub:
             return actor.status
         if not config.enabled:
             return ServerStatus("off")
-        return ServerStatus(
-            "unapproved" if not config.is_consented else "untrusted" if not self._trusted else "waiting"
-        )
+        if not config.is_consented:
+            return ServerStatus("unapproved")
+        return ServerStatus("waiting" if self._trusted else "untrusted")
 
     @property
     def servers_lacking_secrets(self) -> tuple[str, ...]:

@@ -34,7 +34,14 @@ from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.files.mention import escape_mentions
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
 from helix_desktop.domain.mcp_server import FilledPrompt, PromptArgument, ServerPrompt, ServerResource
-from helix_desktop.domain.question import AskUser, FieldValue, FormField, ServerQuestion, ServerReply
+from helix_desktop.domain.question import (
+    AskUser,
+    FieldKind,
+    FieldValue,
+    FormField,
+    ServerQuestion,
+    ServerReply,
+)
 from helix_desktop.domain.slash_command import FOLDER_MARK, MAX_NAME, is_command_name
 from helix_desktop.domain.text_format import format_bytes
 from helix_desktop.domain.tools import ToolResult
@@ -412,7 +419,9 @@ def _progress_amount(progress: float, total: float | None) -> str:
     if not math.isfinite(progress) or not math.isfinite(total or 0):
         return ""
     scale = abs(total or progress)
-    decimals = 0 if scale >= _MANY else 1 if scale > 1 else 2  # of seconds, files, percent or a share
+    decimals = 1 if scale > 1 else 2  # of seconds, files, percent or a share
+    if scale >= _MANY:
+        decimals = 0
     done, *totals = (
         f"{value:.{decimals}f}".rstrip("0").rstrip(".") if decimals else f"{value:.0f}"
         for value in ((progress, total) if total else (progress,))
@@ -459,15 +468,19 @@ def _read_field(name: str, schema: Any, is_required: bool) -> FormField:
     title = sanitize_text(str(schema.get("title") or name), _MAX_TITLE)
     description = sanitize_text(str(schema.get("description") or ""), _MAX_DESCRIPTION)
     default, kind = schema.get("default"), schema.get("type")
+    field_kind: FieldKind
     match kind:
         case "array":
+            field_kind = "choices"
             items = schema.get("items")
             choices = _choices(items if isinstance(items, dict) else {})
             least, most, default = schema.get("minItems"), schema.get("maxItems"), _string_tuple(default)
         case "string":
             choices = _choices(schema)
+            field_kind = "choice" if choices else "text"
             least, most = schema.get("minLength"), schema.get("maxLength")
         case "number" | "integer" | "boolean":
+            field_kind = kind
             choices, least, most = (), schema.get("minimum"), schema.get("maximum")
         case _:
             raise ValueError(f"the field {name[:80]!r} is not flat: it is of the type {str(kind)[:40]!r}")
@@ -475,7 +488,7 @@ def _read_field(name: str, schema: Any, is_required: bool) -> FormField:
         raise ValueError(f"the field {name[:80]!r} is a list without choices")
     field = FormField(
         name,
-        "choices" if kind == "array" else "choice" if choices else "text" if kind == "string" else kind,
+        field_kind,
         title,
         description,
         is_required,

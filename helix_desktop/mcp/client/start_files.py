@@ -484,7 +484,11 @@ def _paths_in(word: str) -> Iterator[str]:
     """Return what may be a path in a word: itself, the value of an option, the parts of a search path."""
     if not word or len(word) > _MAX_WORD or "\0" in word:
         return
-    value = word.partition("=")[2] if "=" in word else word[2:] if re.match(r"-[A-Za-z][^-]", word) else ""
+    value = ""
+    if "=" in word:
+        value = word.partition("=")[2]
+    elif re.match(r"-[A-Za-z][^-]", word):
+        value = word[2:]
     for text in {word, value} - {""}:
         for part in {text, *text.split(os.pathsep)} - {""}:
             yield part.removeprefix("file://").removeprefix("@")

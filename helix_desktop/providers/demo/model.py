@@ -389,7 +389,9 @@ class RequestReader:
         in_indexes = sorted(entry for text in self._index_texts() for entry in _entries(text, recall))
         # What an index names is older than what stands in the window.
         digests = [*(digest for _, digest in in_indexes), *in_window]
-        return (digests[0] if recall.oldest else digests[-1]) if digests else ""
+        if not digests:
+            return ""
+        return digests[0] if recall.oldest else digests[-1]
 
     def has_oldest(self, recall: ScriptedRecall) -> bool:
         """Return True if an index lists the output: it leads to all that is older, too."""
