@@ -472,7 +472,9 @@ class _Importer:
                 for one, other in zip(stored, chain(shared, archived.events), strict=False)
             ):
                 return "apart"
-            return "new" if not stored else "extended" if count > len(stored) else "unchanged"
+            if not stored:
+                return "new"
+            return "extended" if count > len(stored) else "unchanged"
 
         outcome = await asyncio.to_thread(outcome_of)
         if outcome == "apart":

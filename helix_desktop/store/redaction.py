@@ -242,7 +242,8 @@ def _search_contents(
         except DigestUnknown:
             continue  # removed since the entries were listed
         if has_secret:
-            (matches.indexes if entry.kind == "index" else matches.contents).append(entry)
+            found = matches.indexes if entry.kind == "index" else matches.contents
+            found.append(entry)
         elif any(
             redaction.redact_text(label) != label for label in (entry.tool, entry.target, entry.first_line)
         ):

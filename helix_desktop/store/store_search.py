@@ -75,7 +75,9 @@ def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryF
         raise ValueError(f"a page has at least one entry, not {limit}")
     if entry_filter.prefix and not is_digest_prefix(entry_filter.prefix):
         raise ValueError(f"not 1 to 64 lower-case hex digits: {entry_filter.prefix[:80]!r}")
-    sort = order if isinstance(order, EntrySort) else NEWEST if order == "newest" else OLDEST
+    sort = NEWEST if order == "newest" else OLDEST
+    if isinstance(order, EntrySort):
+        sort = order
     return EntryQuery(sort, entry_filter, limit, _decode_cursor(cursor, sort) if cursor else None)
 
 

@@ -466,7 +466,9 @@ def _installed() -> Iterator[Path]:
 
 def normalize_path(name: str, windows: bool = os.name == "nt") -> str:
     """Return a path from ripgrep relative to the searched folder, with slashes."""
-    return (name.replace("\\", "/") if windows else name).removeprefix("./")
+    if windows:
+        name = name.replace("\\", "/")
+    return name.removeprefix("./")
 
 
 class Ripgrep:

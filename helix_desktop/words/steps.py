@@ -17,7 +17,9 @@ def step_name(step: Step) -> str:
 
 def about_tokens(step: Step, figure: str) -> str:
     """Return the figure of a step's tokens, marked where it is an estimate; empty where none was recorded."""
-    return f"{'≈ ' if step.is_estimated else ''}{figure}" if step.tokens else ""
+    if not step.tokens:
+        return ""
+    return f"≈ {figure}" if step.is_estimated else figure
 
 
 def step_text(step: Step) -> str:

@@ -84,7 +84,12 @@ class Frame(msgspec.Struct, frozen=True):
     is_progress: bool = False
 
     def encode_head(self, request_id: int) -> bytes:
-        form = _PROGRESS if self.is_progress else _JSON if self.is_json else _MSGPACK
+        if self.is_progress:
+            form = _PROGRESS
+        elif self.is_json:
+            form = _JSON
+        else:
+            form = _MSGPACK
         return _HEAD.pack(len(self.payload), PROTOCOL_VERSION, form, request_id)
 
     def decode(self, value_type: type[T]) -> T:

@@ -52,7 +52,9 @@ def _description(output: ToolAnswered) -> str:
     target = " ".join(output.target.split())
     if tool_kind(output.name) == "command":
         target = ellipsize(target, _COMMAND_CAP)
-    exit_text = f"exit {output.exit_code}" if output.exit_code else "" if output.ok else "failed"
+    exit_text = "" if output.ok else "failed"
+    if output.exit_code:
+        exit_text = f"exit {output.exit_code}"
     holds = output.about or (f'"{output.first_line}"' if output.first_line else "")
     parts = (f"{output.name} {target}".strip(), exit_text, format_bytes(output.size), holds)
     return ", ".join(part for part in parts if part)
@@ -143,7 +145,9 @@ def hit_group_lines(
     label = "agent concluded" if entry.is_conclusion else escape_hidden_name(entry.line.label)[:_LABEL_CAP]
     name = f"{handle(group.hit)} {label}".strip()
     name = ", ".join(part for part in (name, origin.time, origin.change) if part)
-    more = f": {pluralize(count, 'line')}" if count > count_matching(rows) else ":" if rows else ""
+    more = ":" if rows else ""
+    if count > count_matching(rows):
+        more = f": {pluralize(count, 'line')}"
     return [[f"{name}{more}{_others(group)}"], *rows]
 
 

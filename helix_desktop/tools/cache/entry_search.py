@@ -170,7 +170,8 @@ def _repeats_entries(entry: CoveredEntry, first_seq: int) -> bool:
 
 def _is_of_cache_tool(entry: CoveredEntry) -> bool:
     line = entry.line
-    return (line.text if line.label == "call" else line.label).startswith(CACHE_TOOLS)
+    call = line.text if line.label == "call" else line.label
+    return call.startswith(CACHE_TOOLS)
 
 
 def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]:

@@ -159,7 +159,12 @@ class Paginator:
 
     def _page(self, cuts: Sequence[LinePosition], index: int) -> TextPage:
         (first, first_char), end = cuts[index], cuts[index + 1] if index + 1 < len(cuts) else (0, 0)
-        last = len(self._lines) if end == (0, 0) else end[0] if end[1] else end[0] - 1
+        if end == (0, 0):
+            last = len(self._lines)
+        elif end[1]:
+            last = end[0]
+        else:
+            last = end[0] - 1
         lines = list(self._lines[first - 1 : last])
         if lines and end[1]:
             lines[-1] = lines[-1][: end[1]]
@@ -269,7 +274,9 @@ def clean_line(line: bytes, max_chars: int = MAX_LINE) -> str:
     """Return a line for an answer, at most `max_chars` characters, with a mark for each hidden one."""
     text = line[: 4 * max_chars].decode("utf-8", "ignore").rstrip().replace("\t", " ")
     cut = text if len(text) <= max_chars else f"{text[:max_chars]}…"
-    return cut if cut.isprintable() else "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
+    if cut.isprintable():
+        return cut
+    return "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
 
 
 _PIECE = 1024 * 1024  # bytes

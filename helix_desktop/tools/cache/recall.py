@@ -151,7 +151,10 @@ def rows_of(
         for at in range(max(start, last + 1), end + 1):
             match = matches.get(at)
             excerpt = _excerpt(lines[at - 1], match.match_at - match.start if match else 0)
-            label = "" if has_numbers else f"{first + at - 1}{':' if match else '-'}"
+            label = ""
+            if not has_numbers:
+                mark = ":" if match else "-"
+                label = f"{first + at - 1}{mark}"
             rows.append(MatchedLine(first + at - 1, f"{label}{excerpt}\n"))
         last = end
     return rows
@@ -278,7 +281,9 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         page = (await pages.page_at(first - skipped, args.start_char)).moved(skipped)
         beyond = lines.beyond(args) if page.last == lines.last else ""
         header = "".join(lines.lines[: numbered - lines.first]) if page.first == 1 else ""
-        blank = "" if page.text.strip() else f" {'It is' if page.first == page.last else 'They are'} blank."
+        blank = ""
+        if not page.text.strip():
+            blank = " It is blank." if page.first == page.last else " They are blank."
         text = f"{head} · {_where(page, lines.total, args)}{blank}{beyond}\n{header}{number_lines(page)}"
         return RecalledText(text, f"lines {page.first}-{page.last} of {lines.total}", page.text)
 
@@ -304,8 +309,11 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         page = await Paginator(
             [row.text for row in rows], args.max_tokens or PAGE_TOKENS, self._count_tokens
         ).page_at(1, 0)
-        # A row cut in the middle is shown up to the end of the page: restarting at it would loop.
-        remaining = rows[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
+        remaining = list[MatchedLine]()
+        if page.next_line:
+            # A row cut in the middle is shown up to the end of the page: restarting at it would loop.
+            shown = page.next_line if page.next_char else page.next_line - 1
+            remaining = rows[shown:]
         following = next((row.number for row in remaining if row.number), 0)
         end_text = f", end_line={args.end_line}" if args.end_line else ""
         next_text = f" Next: start_line={following}{end_text}." if following else ""
@@ -377,11 +385,7 @@ class _Lines(msgspec.Struct, frozen=True):
         """Return the first and the last requested line. Raises ToolError when there are none."""
         first, last = max(args.start_line or 1, self.first), min(args.end_line or self.last, self.last)
         if first > self.last or last < first:
-            there = (
-                f"the lines of {self.part_of}"
-                if self.part_of
-                else f"{self.total} line{'' if self.total == '1' else 's'}"
-            )
+            there = f"the lines of {self.part_of}" if self.part_of else pluralize(self.last, "line")
             raise ToolError(
                 f"There are no lines {args.start_line or 1} to {args.end_line or 'the end'}.",
                 f"The content has {there}.",

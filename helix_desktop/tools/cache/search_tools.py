@@ -126,14 +126,12 @@ def _about(args: ListCacheArguments) -> str:
 
 def _list_head(args: ListCacheArguments, page: EntryPage) -> str:
     count = len(page.entries)
-    count_text = f"{count} {'entry' if count == 1 else 'entries'}" if count else "No entries"
     tool_text = f" of {args.tool[:_MAX_ARGUMENT]!r}" if args.tool else ""
     path_text = f" about {args.path[:_MAX_ARGUMENT]!r}" if args.path else ""
-    return (
-        f"{count_text}{tool_text}{path_text}, {args.order} first:"
-        if count
-        else f"{count_text}{tool_text}{path_text}."
-    )
+    if not count:
+        return f"No entries{tool_text}{path_text}."
+    noun = "entry" if count == 1 else "entries"
+    return f"{count} {noun}{tool_text}{path_text}, {args.order} first:"
 
 
 def _line(entry: CacheEntry, handle: str, where: str, change: str) -> str:

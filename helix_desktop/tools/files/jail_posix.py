@@ -26,7 +26,6 @@ from helix_desktop.system.folders import (
 )
 from helix_desktop.tools.files.jail import (
     DirEntry,
-    EntryKind,
     FileStamp,
     OpenFile,
     RootedJail,
@@ -252,6 +251,6 @@ def _dir_entry(name: str, folder: Handle) -> DirEntry:
             return DirEntry(name, "link", link_target=link_in(folder, name))
     except OSError:  # gone since the folder was read, or not ours to look at
         return DirEntry(name, "other")
-    is_file = stat.S_ISREG(entry_stat.st_mode)
-    kind: EntryKind = "file" if is_file else "folder" if stat.S_ISDIR(entry_stat.st_mode) else "other"
-    return DirEntry(name, kind, entry_stat.st_size if is_file else 0)
+    if stat.S_ISREG(entry_stat.st_mode):
+        return DirEntry(name, "file", entry_stat.st_size)
+    return DirEntry(name, "folder" if stat.S_ISDIR(entry_stat.st_mode) else "other")

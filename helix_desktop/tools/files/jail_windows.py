@@ -19,7 +19,6 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.system.files import replace_file
 from helix_desktop.tools.files.jail import (
     DirEntry,
-    EntryKind,
     FileStamp,
     OpenFile,
     RootedJail,
@@ -138,7 +137,10 @@ def _dir_entry(entry: os.DirEntry[str]) -> DirEntry:
         tag = getattr(entry.stat(follow_symlinks=False), "st_reparse_tag", 0)
         if entry.is_symlink() or tag == _JUNCTION:
             return DirEntry(entry.name, "link", link_target=os.readlink(entry.path))
-        kind: EntryKind = "folder" if entry.is_dir() else "file" if entry.is_file() else "other"
-        return DirEntry(entry.name, kind, entry.stat().st_size if kind == "file" else 0)
+        if entry.is_dir():
+            return DirEntry(entry.name, "folder")
+        if entry.is_file():
+            return DirEntry(entry.name, "file", entry.stat().st_size)
     except OSError:  # gone since the folder was read, or not ours to look at
-        return DirEntry(entry.name, "other")
+        pass
+    return DirEntry(entry.name, "other")

@@ -265,7 +265,8 @@ class AutoRunGuard:
     def _put_at(self, parent: int, name: str, change_id: str, entry: SavedChange, content: Content) -> None:
         restore = content is entry.content
         if entry.content.stamp:
-            (_put_back if restore else _set_aside)(parent, name, entry, change_id)
+            put = _put_back if restore else _set_aside
+            put(parent, name, entry, change_id)
             return
         if entry.kind == "key" and is_link_to(parent, name, entry.content):
             if not restore:

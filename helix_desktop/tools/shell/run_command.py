@@ -345,11 +345,11 @@ class RunCommand(Tool[RunCommandArguments]):
         if result.exit_code and sandbox.kind != "none":
             folder = os.path.join(self._context.root, args.folder)
             unseen = await asyncio.to_thread(_hidden_paths, result.output, folder, scope)
-        access = (
-            "not sandboxed" if sandbox.kind == "none" else "sandboxed" if network else "sandboxed, no network"
-        )
+        access = "not sandboxed"
         if hidden is not None:
             access = "sandboxed to read only, no network"
+        elif sandbox.kind != "none":
+            access = "sandboxed" if network else "sandboxed, no network"
         shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
         git_note = ""
         if sandbox.kind != "none" and scope.outer_git is None:

@@ -86,7 +86,12 @@ def open_ruleset(abi: int, network: bool) -> int:
     """Open a new ruleset that allows nothing yet; return its descriptor. Raises OSError."""
     scoped = 3 if abi >= SCOPE_SINCE else 0  # no signals to others, no sockets without a path
     attributes = _Ruleset(all_rights(abi), 0 if network or abi < _NET_SINCE else 3, scoped)
-    size = 24 if abi >= SCOPE_SINCE else 16 if abi >= _NET_SINCE else 8
+    if abi >= SCOPE_SINCE:
+        size = 24
+    elif abi >= _NET_SINCE:
+        size = 16
+    else:
+        size = 8
     return _checked(
         _libc().syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
     )
