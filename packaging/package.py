@@ -83,8 +83,11 @@ def _all(root: Path, rest: Sequence[str]) -> int:
     """Build everything that can be built here, then report the results."""
     results = {name: _try_build(name, root, rest) for name in ALL}
     for name, why in results.items():
-        sys.stdout.write(f"{'built  ' if not why else 'skipped' if why[0] else 'FAILED '}  {name:<10} ")
-        sys.stdout.write(f"{why[1] if why else TARGETS[name].does}\n")
+        result = "built"
+        if why:
+            result = "skipped" if why[0] else "FAILED"
+        words = why[1] if why else TARGETS[name].does
+        sys.stdout.write(f"{result:<7}  {name:<10} {words}\n")
     return 1 if any(why and not why[0] for why in results.values()) else 0
 
 

@@ -199,16 +199,14 @@ async def loop_rig(
     def listened(request: dict[str, Any]) -> Any:
         rig = rigs[0]
         sent = LoggedRequest(rig.server.requests[-1], rig.request_log_length)
-        requests = (
-            rig.intake_requests
-            if is_intake_request(request)
-            else rig.summary_requests
-            if is_summary_request(request)
-            else rig.observation_requests
-            if is_observation_request(request)
-            else rig.chat_requests
-        )
-        requests.append(sent)
+        if is_intake_request(request):
+            rig.intake_requests.append(sent)
+        elif is_summary_request(request):
+            rig.summary_requests.append(sent)
+        elif is_observation_request(request):
+            rig.observation_requests.append(sent)
+        else:
+            rig.chat_requests.append(sent)
         return script(request)
 
     root = folder / "project"

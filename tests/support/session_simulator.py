@@ -290,12 +290,15 @@ class SessionSimulator:
         call = waiting[index % len(waiting)]
         digest = self.store_content(text)
         body = output_in_form(text, digest, form)
+        exit_code = None
+        if call.name == "run_command":
+            exit_code = 0 if ok else 1
         answer = ToolAnswered(
             call_id=call.id, name=call.name, text=body, digest=digest, size=len(self.contents[digest]),
             tokens=count_tokens(body), marker_tokens=0,
             target=f"src/a{index}.py" if index % 5 else f"cat <<X\n{'ab' * 32} e1 read_file",
             first_line=first_line(text), ok=ok,
-            exit_code=(0 if ok else 1) if call.name == "run_command" else None, whole=body == text,
+            exit_code=exit_code, whole=body == text,
             form=form, full_tokens=0 if form == "full" else count_tokens(text),
         )  # fmt: skip
         self.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))

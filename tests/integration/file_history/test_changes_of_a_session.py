@@ -408,11 +408,12 @@ async def test_in_any_order_what_is_said_is_what_the_file_holds(seed: int, tmp_p
             states = await life.states(number)
             if rows[number].is_reverted or len(states) == 1 or choose.random() < 0.3:
                 number = choose.choice((0, len(rows) - 1))
-                is_redo = rows[number].is_reverted
-                await (life.redo_file if is_redo else life.revert_file)(number)
+                toggle_file = life.redo_file if rows[number].is_reverted else life.revert_file
+                await toggle_file(number)
                 continue
             hunk = choose.randrange(len(states))
             before = life.text
-            await (life.redo if states[hunk] == OVER else life.revert)(hunk, number)
+            toggle = life.redo if states[hunk] == OVER else life.revert
+            await toggle(hunk, number)
             assert life.text != before
             assert (await life.states(number))[hunk] != states[hunk]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -501,7 +501,11 @@ ODD = st.recursive(
 
 
 def places_in(value: Any, place: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, dict):
+        parts = value.items()
+    elif isinstance(value, list):
+        parts = enumerate(value)
     return [place, *(inner for key, part in parts for inner in places_in(part, (*place, key)))]
 
 

@@ -87,10 +87,10 @@ writes = st.builds(
 async def commit_write(store: LevelDbStore, write: Write) -> None:
     session_id = SESSIONS[write.session]
     last = len(await store.events(session_id))
-    log = [
-        (handover_event if place == 1 else tool_answer_event)(last + 1 + place, BODIES[body])
-        for place, body in enumerate(write.bodies)
-    ]
+    log = list[RecordedEvent]()
+    for place, body in enumerate(write.bodies):
+        make_event = handover_event if place == 1 else tool_answer_event
+        log.append(make_event(last + 1 + place, BODIES[body]))
     log.append(
         RecordedEvent(last + 1 + len(log), START_MS, AssistantSpoke("ok", "m", 3, verbatim={"id": 10**30}))
     )

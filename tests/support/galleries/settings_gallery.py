@@ -193,7 +193,9 @@ def sample_replay(tokens_after: int, sweep_every: int, *, is_exact: bool = True)
         seq, at = 2 + 3 * number, _BEGIN + number * _STEP
         tokens += _GROWTH + (number * 733) % 900
         if number % sweep_every == sweep_every - 1:
-            kind = "handover-made" if number > 100 else ("fold-made" if number % 2 else "sweep-made")
+            kind = "fold-made" if number % 2 else "sweep-made"
+            if number > 100:
+                kind = "handover-made"
             rewrites.append(PolicyRewrite(seq, at, kind, tokens, tokens_after))
             tokens = tokens_after
         points.append(WindowPoint(seq, at, tokens))

@@ -19,7 +19,7 @@ from helix_desktop.ui.window.main_window import LayoutStore, MainWindow, WindowP
 from helix_desktop.ui.window.sidebar.session_list import SessionItem
 from helix_desktop.ui.window.status_lines import JobAction, JobRow
 from helix_desktop.ui.window.top_bar import TopBarState
-from helix_desktop.ui.window.workspace_badges import WorkspaceRow
+from helix_desktop.ui.window.workspace_badges import WorkspaceRow, WorkState
 from helix_desktop.words.git import NO_GIT, git_text
 from tests.support.galleries import settings_gallery
 
@@ -56,16 +56,17 @@ def workspaces() -> tuple[WorkspaceRow, ...]:
 def sessions() -> list[SessionItem]:
     """Nine sessions over five groups."""
     places = {2: ListPlace(pinned=True), 8: ListPlace(archived=True)}
+    states: dict[int, WorkState] = {0: "running", 8: "interrupted"}
     rows = (
-        ("Streaming cache for handovers", "opus · 412 messages", 0, 0, 0.64, True),
-        ("Fix flaky lease renewal test", "sonnet · 86 messages", 0, 62, 0.31, False),
-        ("Release notes 0.9", "haiku · 23 messages", 0, 197, 0.12, False),
-        ("Index 1M blobs without stalls", "opus · 1,204 messages", 1, 60, 0.88, False),
-        ("Review: token budget gauge", "sonnet · 57 messages", 1, 130, 0.22, False),
-        ("MCP server auth spike with a rather long title", "sonnet · 140 messages", 1, 220, 0.47, False),
-        ("Design the timeline view", "opus · 318 messages", 8, 0, 0.71, False),
-        ("Port importer to asyncio", "sonnet · 265 messages", 11, 0, 0.55, False),
-        ("Benchmarks on slow disks", "haiku · 44 messages", 13, 0, 0.18, False),
+        ("Streaming cache for handovers", "opus · 412 messages", 0, 0, 0.64),
+        ("Fix flaky lease renewal test", "sonnet · 86 messages", 0, 62, 0.31),
+        ("Release notes 0.9", "haiku · 23 messages", 0, 197, 0.12),
+        ("Index 1M blobs without stalls", "opus · 1,204 messages", 1, 60, 0.88),
+        ("Review: token budget gauge", "sonnet · 57 messages", 1, 130, 0.22),
+        ("MCP server auth spike with a rather long title", "sonnet · 140 messages", 1, 220, 0.47),
+        ("Design the timeline view", "opus · 318 messages", 8, 0, 0.71),
+        ("Port importer to asyncio", "sonnet · 265 messages", 11, 0, 0.55),
+        ("Benchmarks on slow disks", "haiku · 44 messages", 13, 0, 0.18),
     )
     return [
         SessionItem(
@@ -75,10 +76,10 @@ def sessions() -> list[SessionItem]:
             _to_ms(NOW - timedelta(days=days, minutes=minutes)),
             used,
             number == 0,
-            "running" if running else "interrupted" if number == len(rows) - 1 else "",
+            states.get(number, ""),
             place=places.get(number, ListPlace()),
         )
-        for number, (title, second, days, minutes, used, running) in enumerate(rows)
+        for number, (title, second, days, minutes, used) in enumerate(rows)
     ]
 
 

@@ -213,7 +213,8 @@ def test_a_click_on_undo_leaves_redo_under_the_mouse(pane: Timeline, width: int,
             QTest.mouseMove(pane.cards.viewport(), place)
             with performed(pane) as intents:
                 QTest.mouseClick(pane.cards.viewport(), Qt.MouseButton.LeftButton, pos=place)
-            assert intents == [(Undo if name == "undo" else Redo)((seq,))]
+            intent = Undo if name == "undo" else Redo
+            assert intents == [intent((seq,))]
             marks.insert(0, UndoCard(100 + number, NOW_MS, name, (seq,), "Cached 2 outputs"))
             changed = (replace(one, is_undone=name == "undo") if one.seq == seq else one for one in cards)
             pane.set_state(TimelineState((*marks, *changed), usage_points(), 24_000))

@@ -161,7 +161,8 @@ def test_the_answers_are_visible_with_the_card(view: ChatView, size: tuple[int, 
     if kind == "edit":
         row = _edit("c", _write(None, b"x\n" * 90))
     else:
-        detail = ("\n" if kind == "command" else "; ").join(f"echo {n}" for n in range(500))
+        separator = "\n" if kind == "command" else "; "
+        detail = separator.join(f"echo {n}" for n in range(500))
         row = approval_row("c", "run_command", "Do it", detail, "command")
     viewport = view.chat_viewport
     viewport.model.reset(questions_and_answers(5))

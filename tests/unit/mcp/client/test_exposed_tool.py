@@ -224,8 +224,12 @@ def test_any_json_becomes_a_schema_or_has_a_reason(schema: dict[str, Any]) -> No
 
 
 def references_in(value: Any) -> list[str]:
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    own = [value["$ref"]] if isinstance(value, dict) and isinstance(value.get("$ref"), str) else []
+    own, parts = list[str](), list[Any]()
+    if isinstance(value, dict):
+        parts = [*value.values()]
+        own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []
+    elif isinstance(value, list):
+        parts = value
     return [*own, *(reference for part in parts for reference in references_in(part))]
 
 

@@ -36,7 +36,7 @@ from helix_desktop.domain.events.rewrite import FoldMade
 from helix_desktop.domain.events.session import BranchKind, ChangesRecorded, FilesChanged, SessionStarted
 from helix_desktop.domain.file_history.changes import RevertScope
 from helix_desktop.domain.files.content import ChangedFile
-from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall
+from helix_desktop.domain.messages import ModelInfo, StopReason, ToolCall, TurnOutcome
 from helix_desktop.domain.question import DENIED
 from helix_desktop.domain.store import SessionSummary
 from helix_desktop.domain.tools import Excerpt
@@ -257,12 +257,10 @@ def test_a_card_says_that_what_its_call_changed_is_reverted_until_it_is_redone()
 STATUS = SubagentProgress("child", "waiting", 0, 0, 3, spent_tokens=21_000, cost=0.0031, started_at_ms=1_000)
 
 
-def cut_off(ending: str, partial: str = "I was saying") -> SessionSimulator:
+def cut_off(outcome: TurnOutcome, partial: str = "I was saying") -> SessionSimulator:
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Begin.")
-    simulator.end_turn(
-        "stopped" if ending == "stopped" else "interrupted" if ending == "interrupted" else "failed", partial
-    )
+    simulator.end_turn(outcome, partial)
     return simulator
 
 

@@ -261,7 +261,10 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
         details, *others = row.actions
         assert isinstance(details, ShowInTimeline)
         offered = tuple(seq for seq in redoable if seq not in inside)
-        assert others == ([Undo(active)] if active else [Redo(offered)] if offered else [])
+        if active:
+            assert others == [Undo(active)]
+        else:
+            assert others == ([Redo(offered)] if offered else [])
         waits = any(seq in inside and (transcript.can_undo(seq) or seq in redoable) for seq in own)
         assert bool(row.undo_first) == (waits and not others), "the later one, as in the timeline"
         assert row.is_undone == (bool(redoable) and not any(map(transcript.can_undo, own)))
