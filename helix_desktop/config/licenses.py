@@ -81,8 +81,9 @@ def all_components(resources: Path | None = None) -> list[LicensedComponent]:
         for name, component in _closure(tuple(listed["distributions"])).items()
         if name not in covered
     ]
-    own, *others = [*bundled, *distributions, *_system_components(folder)]
-    return [own, *sorted(others, key=lambda other: other.name.casefold())]
+    components = [*bundled, *distributions, *_system_components(folder)]
+    others = sorted(components[1:], key=lambda component: component.name.casefold())
+    return [components[0], *others]
 
 
 def _system_components(folder: Path) -> list[LicensedComponent]:

@@ -324,7 +324,8 @@ def _paths_in(args: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lines_in(args: Mapping[str, Any]) -> Lines:
-    view_first, view_last, *_ = *_listed(args.get("view_range")), 0, 0
+    view_range = [*_listed(args.get("view_range")), 0, 0]
+    view_first, view_last = view_range[:2]
     first = _number(args, "start_line", "offset") or view_first
     last = _number(args, "end_line") or view_last
     if args.get("tail") or args.get("line_number") or not isinstance(first, int) or not isinstance(last, int):

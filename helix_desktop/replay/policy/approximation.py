@@ -186,7 +186,8 @@ class _Approximation:
         self._policy, self._facts = policy.scaled(facts.info.window), facts
         self._messages = sums.messages_under(self._policy, facts.info.window)
         self._moments = sums.moments
-        policy, floor = self._policy, max(policy.least_saving, 1)
+        floor = max(policy.least_saving, 1)
+        policy = self._policy
         never = policy.never_cache
         self._savings = [0 if it.saving < floor or it.tool in never else it.saving for it in self._messages]
         self._saved_upto = list(accumulate(self._savings, initial=0))

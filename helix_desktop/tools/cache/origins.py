@@ -114,9 +114,12 @@ class Origins:
         if self._session is None or self.is_of_caller(session_id):
             return 0
         summaries = await self._summaries()
-        ends, upto = self._session.transcript.ancestors | {self._session.id: _NO_END}, _NO_END
+        ends = self._session.transcript.ancestors | {self._session.id: _NO_END}
+        upto = _NO_END
         while session_id not in ends and session_id in summaries:
-            session_id, upto = summaries[session_id].branch_of, min(upto, summaries[session_id].branch_seq)
+            summary = summaries[session_id]
+            upto = min(upto, summary.branch_seq)
+            session_id = summary.branch_of
         return min(upto, ends.get(session_id, 0))
 
     def digests(self, prefix: str) -> list[str]:

@@ -91,7 +91,8 @@ def test_an_icon_has_the_offset_of_each_image() -> None:
     kind, count = struct.unpack_from("<HH", data, 2)
     assert (kind, count) == (1, 2)
     for index, (width, picture) in enumerate(((16, b"small"), (0, b"the large one"))):
-        stored_width, size, start = data[6 + 16 * index], *struct.unpack_from("<II", data, 6 + 16 * index + 8)
+        stored_width = data[6 + 16 * index]
+        size, start = struct.unpack_from("<II", data, 6 + 16 * index + 8)
         assert stored_width == width
         assert data[start : start + size] == picture
 

@@ -30,7 +30,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-_PREVIOUS, _NEXT = VERSION_ARROWS = ("version:previous", "version:next")
+_PREVIOUS = "version:previous"
+_NEXT = "version:next"
+VERSION_ARROWS = (_PREVIOUS, _NEXT)
 
 
 def versions_note(versions: Versions | None) -> list[str]:

@@ -91,7 +91,9 @@ class FigureRow(msgspec.Struct, frozen=True):
 
 
 def figure_rows(comparison: PolicyComparison) -> tuple[FigureRow, ...]:
-    mine, other = replays = comparison.replay, comparison.reference_replay
+    mine = comparison.replay
+    other = comparison.reference_replay
+    replays = (mine, other)
 
     def tokens_row(title: str, note: str, of: Callable[[PolicyReplay], float]) -> FigureRow:
         values = [of(replay) if replay is not None else None for replay in replays]
