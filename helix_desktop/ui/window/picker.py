@@ -246,7 +246,7 @@ class Picker(QuickPicker):
     wide_px, line_px, max_lines = _WIDE_PX, _LINE_PX, _MAX_LINES
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
-        hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
+        self._new_session_hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
         add = PushButton(tr("Open folder…"), "link", name="add_folder")
         self.filters = SearchFilters()
         super().__init__(
@@ -254,7 +254,7 @@ class Picker(QuickPicker):
             tr("Go to"),
             tr("Search sessions, messages, outputs and commands"),
             tr("open", "what the Enter key does"),
-            (hint, add),
+            (self._new_session_hint, add),
             head=self.filters,
         )
         self.note.show()
@@ -469,6 +469,7 @@ class Picker(QuickPicker):
         """Say why nothing is listed, and below the lines what is not searched."""
         sign, _ = self._split_query()
         self.filters.setVisible(not sign)
+        self._new_session_hint.setVisible(sign != _COMMANDS)
         self.set_empty_text(self._empty_text())
         hint = tr("> commands  ·  @ sessions")
         if not self.filters.lists_places:

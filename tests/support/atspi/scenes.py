@@ -343,8 +343,9 @@ async def _new_provider(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The form of a provider, with a list of models to choose from."""
     async with _settings(rig, "providers") as dialog:
         page = rig.settings.providers
+        count = page.list.count()
         page.findChildren(QMenu)[0].actions()[0].trigger()
-        await until(page.editor.isVisible, "the provider")
+        await until(lambda: page.list.count() > count and page.editor.isVisible(), "the provider")
         yield dialog
 
 

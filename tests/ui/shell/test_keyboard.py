@@ -320,6 +320,7 @@ def test_commands_are_found_by_words_of_users_their_menu_and_topics_of_the_guide
         ("font zoom", "Larger text"),
         ("handover", "Compacted"),
         ("help manual", "Guide"),
+        ("report bug", "About Helix Desktop"),
         ("dark mode", "Dark theme"),
         ("short description", "Cached"),
     ):

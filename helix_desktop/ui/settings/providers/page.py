@@ -253,9 +253,10 @@ class ProvidersPage(Themed, QWidget):
 
     async def refresh(self) -> None:
         """Show what the file of the settings says now; what is typed and not done stays."""
-        error = await self._services.read_settings()
-        self.file_line.show_errors([error] if error is not None else [])
-        await self._show_stored()
+        async with self._change_lock:  # a list that was read before a change would not have it
+            error = await self._services.read_settings()
+            self.file_line.show_errors([error] if error is not None else [])
+            await self._show_stored()
 
     read_files = refresh
 
