@@ -615,7 +615,7 @@ async def test_a_model_can_write_the_handover_for_a_new_session() -> None:
 async def test_there_must_be_a_handover() -> None:
     """An event that is none, and a session without messages, are refused with what to do."""
     rig = await worked_session()
-    with pytest.raises(InvalidInput, match="e3 isn't a summary"):
+    with pytest.raises(InvalidInput, match="e3 isn't a handover summary"):
         await rig.workspace.continue_session(rig.conversation.session.id, 3)
     empty = await rig.workspace.create_session()
     with pytest.raises(InvalidInput, match="no messages"):
