@@ -681,6 +681,11 @@ def _capture_row(
     *,
     is_one_capture: bool = False,
 ) -> FileRow:
+    status: ChangedFileStatus = "open"
+    if change.path in capture.reverted:
+        status = "reverted"
+    elif file is not None and file.status == "accepted":
+        status = "accepted"
     return FileRow(
         f"step:{capture.capture_id}:{change.path}",
         (capture,),
@@ -688,11 +693,7 @@ def _capture_row(
         change.before,
         change.after,
         "moved" if change.moved_from else _row_kind(change.kind, change.before, change.after),
-        "reverted"
-        if change.path in capture.reverted
-        else "accepted"
-        if file is not None and file.status == "accepted"
-        else "open",
+        status,
         change.moved_from,
         change.is_covered,
         change.shared,

@@ -325,7 +325,9 @@ def _file_completion(match: PathMatch, first_line: int, last_line: int) -> Compl
     path, start = match.path, name_start(match.path)
     is_folder = path.endswith("/")
     mention, suffix = format_mention(path, first_line, last_line), path.rpartition(".")[2].lower()
-    icon = "image" if suffix in _IMAGE_SUFFIXES else "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+    icon = "file-code" if suffix in _CODE_SUFFIXES else "file-text"
+    if suffix in _IMAGE_SUFFIXES:
+        icon = "image"
     if is_folder:
         mention, icon = format_mention(path).removesuffix('"'), "folder"
     in_title = tuple(at - start for at in match.positions if at >= start)

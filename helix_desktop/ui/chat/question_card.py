@@ -201,7 +201,9 @@ class FormCard(Themed, QWidget):
         for name, field in self._fields.items():
             if field.kind == "boolean":  # else it would be read as "Yes" alone
                 self.form.controls[name].setAccessibleName(escape_invisible(field.title))
-        words = tr("Open in browser") if self._url else tr("Send") if question.fields else tr("Accept")
+        words = tr("Send") if question.fields else tr("Accept")
+        if self._url:
+            words = tr("Open in browser")
         self.accept = PushButton(words, "primary", name="accept")
         tip = tr("Tell {server} that you refuse; the call continues", server=question.server)
         self.decline = PushButton(tr("Decline"), name="decline", tip=tip)

@@ -346,7 +346,10 @@ class TurnController(QObject):
     @handles(Pin)
     async def pin(self, seq: int, is_pinned: bool) -> None:
         window = self._session.conversation.window
-        await (window.pin if is_pinned else window.unpin)(seq)
+        if is_pinned:
+            await window.pin(seq)
+        else:
+            await window.unpin(seq)
 
     @handles(StopCall)
     def stop_call(self, call_id: str) -> None:

@@ -187,7 +187,8 @@ class _KeyboardSign(QObject):
         self._window.setAttribute(BY_KEYBOARD)
         focused = self._window.focusWidget()
         if focused is not None:
-            (focused.viewport() if isinstance(focused, QAbstractScrollArea) else focused).update()
+            painted = focused.viewport() if isinstance(focused, QAbstractScrollArea) else focused
+            painted.update()
         self.deleteLater()
 
 

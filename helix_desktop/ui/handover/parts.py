@@ -272,7 +272,8 @@ class Comparison(QFrame):
         QTimer.singleShot(0, self, lambda: bar.setValue(value))  # what is new has its height then
         if any(focused):
             following = self.buttons[focused.index(True) :] or self.buttons[-1:]
-            (following[0] if following else self.other_box).setFocus()
+            focus = following[0] if following else self.other_box
+            focus.setFocus()
 
     def _group(
         self, change: ItemChange, items: Sequence[tuple[str, ComparedItem]], can_put_back: bool

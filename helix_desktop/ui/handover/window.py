@@ -196,8 +196,10 @@ class HandoverWindow(WindowParts):
             elif self._reading is not None and not focus:
                 self.close_button.setFocus()
                 self._reading.add_done_callback(self._on_first_preview)
+            elif self._scope is not None:
+                self.ranges.focus.setFocus()
             else:
-                (self.ranges.focus if self._scope is not None else self.versions).setFocus()
+                self.versions.setFocus()
             ends = [
                 session.on(CompactionProgress, self._show_progress),
                 session.on(HandoverMade | HandoverDiscarded | Undone | Redone, self._on_change),

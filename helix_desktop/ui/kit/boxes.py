@@ -330,7 +330,9 @@ class Pill(Box):
     def width(self) -> float:
         words = int(face(self.px, 500, self.is_code)[1].horizontalAdvance(self.words)) + 18
         words += PILL_DOT_ROOM if self.dot else 0
-        return words + ((_PILL_ICON_PX + 4 if self.words else _PILL_ICON_PX - 6) if self.icon else 0)
+        if not self.icon:
+            return words
+        return words + _PILL_ICON_PX + (4 if self.words else -6)
 
     def height(self, width: float) -> float:
         return scaled(self.high)
@@ -461,7 +463,9 @@ class Button(Box):
             case "action" if is_lit:
                 pen.box(self.rect, "hover", "", 7)
         shown = self.lit if is_lit and self.lit else self.content
-        (self.copied if self.copied and pen.state.copied == self.name else shown).paint(pen)
+        if self.copied and pen.state.copied == self.name:
+            shown = self.copied
+        shown.paint(pen)
         if self.look == "chip" and is_active:
             pen.box(self.rect, "", "accent", self.rect.height() / 2)
 

@@ -401,7 +401,10 @@ class OutputsPage(ThemedBackground):
         is_complete = is_searched and self._notice.isHidden()
         waiting = listed or not is_complete or is_stale or not cache_filter.is_narrowing
         is_slow = not (self._is_counted or listed or self._slow.isActive()) and self._notice.isHidden()
-        self._pages.setCurrentWidget(self.loading if is_slow else self.table if waiting else self.no_match)
+        page: QWidget = self.table if waiting else self.no_match
+        if is_slow:
+            page = self.loading
+        self._pages.setCurrentWidget(page)
         self.preview.setVisible(listed > 0)
         sentence = tr("No entries match this filter")
         if cache_filter.text:

@@ -23,7 +23,7 @@ from helix_desktop.ui.design.labels import IconLabel, TextLine, show_text
 from helix_desktop.ui.design.layout import column
 from helix_desktop.ui.design.layout import row as row_of
 from helix_desktop.ui.design.minute_clock import MinuteClock
-from helix_desktop.ui.design.style.theme import Themed, restyle
+from helix_desktop.ui.design.style.theme import TextRole, Themed, restyle
 from helix_desktop.ui.design.tool_icons import tool_icon
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.viewer.json_text import MAX_JSON_BYTES, indent_json, may_be_json
@@ -191,7 +191,9 @@ class EntryContent(ContentViewer):
     def _kind(self) -> str:
         if self._indented is not None:
             return "json"
-        return "text" if self.text.content.is_text else "image" if self._is_image() else "binary"
+        if self.text.content.is_text:
+            return "text"
+        return "image" if self._is_image() else "binary"
 
     def _is_image(self) -> bool:
         return identify_image(self._data or b"", "") is not None
@@ -337,12 +339,12 @@ class Preview(Themed, QWidget):
             self._update_facts()
             self._update_recall_button()
 
-    def set_verified(self, icon_name: str, text: str, role: str) -> None:
+    def set_verified(self, icon_name: str, text: str, role: TextRole) -> None:
         """Show whether the bytes match their digest, or nothing yet; `role` is the color's token."""
         self._shield.show_icon(icon_name, role)
         self._shield.setVisible(bool(text))
         self.verified.set_text(text)
-        self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
+        self.verified.set_role(role)
 
     def show_selection(self, selection: RecallSelection | None) -> None:
         """Let the buttons stand for several selected entries, or for the one on show again."""

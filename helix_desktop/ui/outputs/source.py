@@ -324,7 +324,9 @@ def _item_states(
             for attachment in attachments:
                 is_part = attachment.image is None and not attachment.is_whole
                 is_unseen = attachment.image is not None and not sees_images
-                seen_as: CacheState = "cached" if is_unseen else "in_part" if is_part else state
+                seen_as: CacheState = "in_part" if is_part else state
+                if is_unseen:
+                    seen_as = "cached"
                 yield attachment.digest, seen_as if in_window else state, 0
         case _:
             pass

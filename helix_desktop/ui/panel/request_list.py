@@ -272,7 +272,11 @@ class RequestList(ChoiceList[WindowRow]):
         current = self.currentIndex()
         if not is_open and current.isValid() and self._start_of(current.row()) == start:
             self.setCurrentIndex(self.row_model.index(start))
-        (self._open_groups.add if is_open else self._open_groups.discard)(self.rows[start].seq)
+        seq = self.rows[start].seq
+        if is_open:
+            self._open_groups.add(seq)
+        else:
+            self._open_groups.discard(seq)
         self._hide_rows()
 
     def _hide_rows(self) -> None:

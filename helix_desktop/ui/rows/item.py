@@ -129,7 +129,9 @@ class ListItem:
         return "\n".join(("".join(parts).removeprefix("\n"), *self.accessible_notes)).removeprefix("\n")
 
     def edge_text(self, *, last: bool) -> int | None:
-        return (len(self._texts) - 1 if last else 0) if self._texts else None
+        if not self._texts:
+            return None
+        return len(self._texts) - 1 if last else 0
 
     @property
     def is_busy(self) -> bool:

@@ -166,9 +166,11 @@ class SettingsSearch(QWidget):
             lines.append(Line(hit, words, _LINE_PX, f"{hit.title}\n{hit.section}".strip()))
         self.hits.set_rows(lines)
         self.hits.choose(0)
-        self.results.setCurrentIndex(0 if not typed.strip() else 1 if hits else 2)
-        if typed.strip():
-            announce(self.field, tr.plural(len(hits), "%n setting found", "%n settings found"))
+        if not typed.strip():
+            self.results.setCurrentIndex(0)
+            return
+        self.results.setCurrentIndex(1 if hits else 2)
+        announce(self.field, tr.plural(len(hits), "%n setting found", "%n settings found"))
 
     def step(self, step: int) -> None:
         self.hits.choose(max(0, min(self.hits.row + step, len(self.hits.rows) - 1)))

@@ -618,7 +618,9 @@ class FailureCard(TimelineCard, frozen=True):
         return ""
 
     def node(self, live: int) -> Node:
-        return "failure" if self.is_error else "limit" if self.is_limit else ""
+        if self.is_error:
+            return "failure"
+        return "limit" if self.is_limit else ""
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         icon = Icon("triangle-alert", "warn") if self.is_limit else Icon("info", "muted")
@@ -824,7 +826,10 @@ def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
                 pen.box(dot.adjusted(5, 5, -5, -5), "accent", "", 3)
         x += 23
         qt.setFont(font)
-        qt.setPen(pen.color("text" if at == at_work else "muted" if at < at_work else "faint"))
+        color = "muted" if at < at_work else "faint"
+        if at == at_work:
+            color = "text"
+        qt.setPen(pen.color(color))
         wide = metrics.horizontalAdvance(name)
         qt.drawText(QRectF(x, rect.y(), wide + 2, rect.height()), Qt.AlignmentFlag.AlignVCenter, name)
         x += wide + 10

@@ -477,7 +477,9 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
             runs[-1][1].append(card)
     groups: dict[int, ChangeCard | HandoverCard] = {}
     for parts, handovers in runs:
-        group = _group(handovers[0] if handovers else None, parts) if parts else None
+        if not parts:
+            continue
+        group = _group(handovers[0] if handovers else None, parts)
         if group is not None:
             groups |= dict.fromkeys((group.seq, *(part.seq for part in parts)), group)
     return groups

@@ -167,7 +167,9 @@ class HandoverCard(Rewrite, frozen=True):
         return not (self.is_undone or self.inside or self.replaced_by)
 
     def node(self, live: int) -> Node:
-        return "live" if self.seq == live else "mark" if self.is_undone else "handover"
+        if self.seq == live:
+            return "live"
+        return "mark" if self.is_undone else "handover"
 
     @property
     def size_text(self) -> str:
@@ -560,7 +562,9 @@ class ChangeCard(Rewrite, frozen=True):
         return reasons_text(part.why for part in self.parts)
 
     def node(self, live: int) -> Node:
-        return "mark" if self.is_undone else "compacted" if "compacted" in self.filters else "sweep"
+        if self.is_undone:
+            return "mark"
+        return "compacted" if "compacted" in self.filters else "sweep"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         corner = [unfold_button("rewrites", is_open=look.is_open("rewrites"))]

@@ -317,7 +317,10 @@ class ImportExportController(WindowPart):
         For a workspace that is named nothing is read: its files may be gone.
         """
         opened = self._session.opened
-        subjects, subject = dict[str, str](), "session" if session_id else "outputs" if digests else ""
+        subjects = dict[str, str]()
+        subject = "outputs" if digests else ""
+        if session_id:
+            subject = "session"
         if opened is not None and not workspace_id:
             if not digests and self._window.page() == "outputs":
                 digests = self._window.pages.outputs.get().entry_actions.digests_of(is_readable)
@@ -385,9 +388,11 @@ class ImportExportController(WindowPart):
         """Write entries into a folder, or a zip."""
         store, done = self._session.workspace.store, ExportedEntries(place)
 
+        export = export_to_folder if is_folder else export_to_zip
+
         async def save(on_progress: OnProgress) -> bool:
             try:
-                await (export_to_folder if is_folder else export_to_zip)(store, digests, done, on_progress)
+                await export(store, digests, done, on_progress)
             except HelixError:
                 if is_folder:
                     self._report_entries(done, place, tr("Saving stopped."))

@@ -225,7 +225,10 @@ def focus_pane(panes: Sequence[QWidget], step: int) -> None:
     if not stops:
         return
     here = _place_of(focused, stops, panes)
-    target = stops[(here + step) % len(stops) if here >= 0 else 0 if step > 0 else -1]
+    place = 0 if step > 0 else -1
+    if here >= 0:
+        place = (here + step) % len(stops)
+    target = stops[place]
     if isinstance(target, QAbstractItemView):
         _choose_line(target)
     target.setFocus(Qt.FocusReason.ShortcutFocusReason)

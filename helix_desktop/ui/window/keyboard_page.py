@@ -274,7 +274,8 @@ class KeyboardPage(QWidget):
         self.notice.replace.setVisible(can_replace)
         self.notice.cancel.setText(tr("Cancel") if can_replace else tr("OK"))
         self.notice.show()
-        (self.notice.replace if can_replace else self.notice.cancel).setFocus()
+        first = self.notice.replace if can_replace else self.notice.cancel
+        first.setFocus()
         announce(self, message)
 
     def cancel(self) -> None:

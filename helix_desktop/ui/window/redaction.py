@@ -163,7 +163,8 @@ class RedactDialog(FittedDialog):
         self._has_matches = bool(lines)
         self.confirm_input.clear()
         self._show("found")
-        (self.confirm_input if lines else self.cancel_button).setFocus(Qt.FocusReason.OtherFocusReason)
+        first = self.confirm_input if lines else self.cancel_button
+        first.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_done(self, lines: Sequence[str], files: str = "") -> None:
         """Say what was done, and which `files` of the workspace still have it."""
@@ -219,9 +220,8 @@ class RedactDialog(FittedDialog):
         self.redact_button.setEnabled(typed.casefold() == word.casefold())
         self._problem.setVisible(bool(self._problem.text()))
         self.cancel_button.setVisible(step != "removing")
-        self.cancel_button.setText(
-            tr("Stop") if step == "searching" else tr("Close") if step == "done" else tr("Cancel")
-        )
+        words = {"searching": tr("Stop"), "done": tr("Close")}
+        self.cancel_button.setText(words.get(step, tr("Cancel")))
         self.fit()
 
 

@@ -152,7 +152,10 @@ class RewriteController(WindowPart):
     def cancel_current(self) -> None:
         """Cancel what the running card shows: the handover, or the observations while none is written."""
         conversation = self._session.conversation
-        (conversation.handovers if conversation.handovers.is_busy else conversation.observations).cancel()
+        if conversation.handovers.is_busy:
+            conversation.handovers.cancel()
+        else:
+            conversation.observations.cancel()
 
     def _show_hold(self) -> None:
         is_on_hold = self._session.transcript.on_hold
@@ -239,7 +242,10 @@ class RewriteController(WindowPart):
         inside = {
             seq for seq, around in covers_around(conversation.session.transcript).items() if around in seqs
         }
-        await (conversation.window.undo if is_undo else conversation.window.redo)(*seqs)
+        if is_undo:
+            await conversation.window.undo(*seqs)
+        else:
+            await conversation.window.redo(*seqs)
         go_back = partial(self._change_and_say, conversation, seqs, is_undo=not is_undo)
         words, name = (tr("Redo"), "redo") if is_undo else (tr("Undo"), "undo")
         way_back = Answer(words, lambda: self._start(go_back(), "undo or redo"), name)

@@ -135,13 +135,18 @@ def _paint_bar(state: CostState, pen: Pen, rect: QRectF) -> None:
     bar = QRectF(rect.x(), rect.center().y() - 2, _BAR, 4)
     pen.box(bar, "seg_free", "", 2)
     bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
-    pen.box(bar, "error" if state.share >= 1 else "seg_output" if state.is_near_limit else "accent", "", 2)
+    color = "seg_output" if state.is_near_limit else "accent"
+    if state.share >= 1:
+        color = "error"
+    pen.box(bar, color, "", 2)
 
 
 def _typed_usd(cost: float) -> str:
     """Return an amount as it is typed, with every digit of one below a cent."""
+    if not cost:
+        return ""
     cents = f"{cost:.2f}"
-    return (cents if float(cents) == cost else str(cost)) if cost else ""
+    return cents if float(cents) == cost else str(cost)
 
 
 LIMITS = (
@@ -158,9 +163,10 @@ class BudgetDialog(FittedDialog):
     def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
         super().__init__(parent, tr("Session budget"), _WIDTH_PX)
         self.budget, self._spent = state.budget, state.spent
-        free = tr("This model is free. Only its tokens count.")
-        unknown = tr("Prices of this model are unknown. Only its tokens count.")
-        self._notes = {"tokens": "", "cost": free if is_free else "" if has_prices else unknown}
+        note = "" if has_prices else tr("Prices of this model are unknown. Only its tokens count.")
+        if is_free:
+            note = tr("This model is free. Only its tokens count.")
+        self._notes = {"tokens": "", "cost": note}
         values = Draft({"tokens": state.budget.tokens, "cost": state.budget.cost})
         self.form = Form(LIMITS, values, is_dialog=True, gap=8)
         self.form.edited.connect(self._on_edited)

@@ -203,7 +203,9 @@ class PageSwitch(Themed, TabList):
     def width_at(self, detail: PageDetail) -> int:
         metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
         titles = [metrics.horizontalAdvance(translate(page_title)) + 4 for _, page_title, _ in PAGES]
-        words = 0.0 if detail == "icons" else max(titles) if detail == "current" else sum(titles)
+        words = 0.0
+        if detail != "icons":
+            words = max(titles) if detail == "current" else sum(titles)
         icon_px = 0 if detail == "words" else scaled(_PAGE_ICON_PX) + ICON_GAP_PX
         # Qt keeps a gap behind an icon; without words it may be squeezed.
         gap = _QT_GAP_PX if detail == "current" else 0

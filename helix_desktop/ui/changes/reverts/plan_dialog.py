@@ -163,7 +163,9 @@ class PlanView(QWidget):
     def _row(self, file: PlannedFile, choice: RevertChoice | None) -> QWidget:
         icon, color = "shield-alert", "warn"
         if file.status != "blocked":
-            kind: RowKind = "deleted" if file.former is None else "changed" if file.present else "created"
+            kind: RowKind = "changed" if file.present else "created"
+            if file.former is None:
+                kind = "deleted"
             _, icon, color = KINDS[kind]
         path = TextLine(escape_hidden_name(file.path), 13, mono=True)
         counts = TextLine("", 11, 500, "ok"), TextLine("", 11, 500, "error")

@@ -158,7 +158,10 @@ class _Group(msgspec.Struct, eq=False):
         undone = tuple(seq for seq in self.seqs if transcript.can_redo(seq))
         redoable = tuple(seq for seq in undone if seq not in around)
         actions: list[Intent] = [ShowInTimeline(seq, is_handover)]
-        actions += [Undo(active)] if active else [Redo(redoable)] if redoable else []
+        if active:
+            actions.append(Undo(active))
+        elif redoable:
+            actions.append(Redo(redoable))
         is_undone = bool(undone) and not any(map(transcript.can_undo, self.seqs))
         undo_first = "" if active or redoable else self._undo_first(transcript, around)
         key = RowKey(self.seqs[0])

@@ -17,6 +17,7 @@ from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnRetried
 from helix_desktop.domain.events.recorded_event import Event
 from helix_desktop.domain.events.session import ChangesRecorded
+from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.ui.chat.actions import RowKey
 from helix_desktop.ui.chat.rows.changed_file_rows import ChangedFilesContent
 from helix_desktop.ui.chat.rows.row_types import (
@@ -158,11 +159,7 @@ class ToolRows:
         """Say what of that was restored (True) or taken back since, by its id."""
         rows = list[Row]()
         for row in self._auto_run_rows():
-            outcomes = (restored.get(change.change_id) for change in row.auto_run)
-            changes = tuple(
-                change if outcome is None else replace(change, outcome="kept" if outcome else "removed")
-                for change, outcome in zip(row.auto_run, outcomes, strict=True)
-            )
+            changes = tuple(_mark(change, restored.get(change.change_id)) for change in row.auto_run)
             rows += self._change(row.key, auto_run=changes)
         return rows
 
@@ -227,6 +224,13 @@ def is_outdated(digest: str, seq: int, transcript: Transcript) -> bool:
     since = transcript.stale_digests.get(digest, 0)
     changes = transcript.staleness.file_changes if since else ()
     return 0 < since < seq or any(at == since and not event.call_id for at, event in changes)
+
+
+def _mark(change: AutoRunChange, is_restored: bool | None) -> AutoRunChange:
+    """Return a change with its outcome; None leaves it as it is."""
+    if is_restored is None:
+        return change
+    return replace(change, outcome="kept" if is_restored else "removed")
 
 
 def outcome_fields(output: ToolAnswered) -> dict[str, Any]:

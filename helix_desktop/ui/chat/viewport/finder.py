@@ -247,8 +247,11 @@ class ChatFinder(QObject):
             first = self.current[0].row
             yield first, self.current[0]
         else:
+            first = 0
             placed = self._chat_viewport.scroll_layout.placed
-            first = placed[0 if self._forward else -1].row_index - step if placed else 0
+            if placed:
+                nearest = placed[0] if self._forward else placed[-1]
+                first = nearest.row_index - step
         for away in range(1, count + 1):
             yield (first + step * away) % count, None
 

@@ -340,7 +340,10 @@ class ChatViewport(ListViewport):
         top, placed = self.style.px(8), self.scroll_layout.placed
         if direction < 0:
             above = [row.row_index for row in placed if row.y < top - 1]
-            indexes = range(above[-1] if above else placed[0].row_index - 1, -1, -1) if placed else range(0)
+            indexes = range(0)
+            if placed:
+                last = above[-1] if above else placed[0].row_index - 1
+                indexes = range(last, -1, -1)
         else:
             first = next((row.row_index for row in placed if row.y > top + 1), len(self.model))
             indexes = range(first, len(self.model))

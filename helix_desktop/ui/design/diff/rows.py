@@ -497,7 +497,9 @@ def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length
 def _columns_of(char: str) -> int:
     if char.isascii():
         return TAB_COLUMNS if char == "\t" else 1
-    return 0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1
+    if combining(char):
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
 
 
 class LineLayout:

@@ -269,7 +269,9 @@ class DiffText(DiffCanvas):
         """Return the row, the side and the column at a point; `side` holds the side of a selection."""
         panes = self._panes()
         if side is None:
-            side = "both" if len(panes) == 1 else "left" if point.x() < panes[1].left else "right"
+            side = "both"
+            if len(panes) > 1:
+                side = "left" if point.x() < panes[1].left else "right"
         y = self.verticalScrollBar().value() + int(point.y())
         row = self._places.row_at(y)
         line = line_on_side(self.rows.row(row), side)
@@ -534,7 +536,8 @@ class DiffsDialog(SizedDialog):
         self.setLayout(body)
         self.list.currentItemChanged.connect(self._show_item)
         self.list.setCurrentItem(self.list.items()[0])
-        (self.list if len(diffs) > 1 else self.view.text).setFocus()
+        first = self.list if len(diffs) > 1 else self.view.text
+        first.setFocus()
 
     def _show_item(self, item: QTreeWidgetItem) -> None:
         path, diff = self._diffs[self.list.indexOfTopLevelItem(item)]

@@ -696,7 +696,8 @@ class TextsDialog(SizedDialog):
         self.setLayout(body)
         self.list.currentItemChanged.connect(lambda *_: self.show_current())
         self.list.setCurrentItem(self.list.items()[0])
-        (self.list if len(texts) > 1 else self.viewer.text).setFocus()
+        first = self.list if len(texts) > 1 else self.viewer.text
+        first.setFocus()
 
     def show_current(self) -> None:
         item = self.list.currentItem()

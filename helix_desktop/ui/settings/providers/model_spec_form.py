@@ -239,7 +239,8 @@ class ModelSpecForm(QWidget):
                 self._figures.changed.emit(name)
         for name in _FIGURES:
             is_price = name in _PRICES
-            other = (defaults if getattr(entry, name) else spec).number(name)
+            others = defaults if getattr(entry, name) else spec
+            other = others.number(name)
             is_known = other or (is_price and defaults.is_free)
             self.form.line(name).setPlaceholderText(_number_text(name, other) if is_known else UNKNOWN)
         offered = self._offered_efforts

@@ -80,7 +80,10 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         theme = self._theme
         square = QRectF(_MARGIN_PX, 6, scaled(_TILE_PX), scaled(_TILE_PX))
-        if height := 22 if self.workspace.active else 10 if self.underMouse() else 0:
+        height = 10 if self.underMouse() else 0
+        if self.workspace.active:
+            height = 22
+        if height:
             bar = QRectF(0, (self.height() - height) / 2, 3.5, height)
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(theme.accent if self.workspace.active else theme.faint))

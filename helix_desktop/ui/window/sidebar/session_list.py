@@ -260,11 +260,12 @@ def _title(item: SessionItem, when: str) -> Box:
     look = (12 if item.parent else 13, "muted" if is_muted else "text", 400 if is_muted else 500)
     title = Text(item.title, *look, cut=elide_title, grow=True, shrink=True)
     words, tone = row_end(item, when)
+    end: list[Box] = []
     if tone is not None:
         # A soft ground would not stand out from that of the row on screen.
-        end: list[Box] = [Pill(words, tone, high=18, fill="surface" if item.active else "")]
-    else:
-        end = [Text(words, 11, "muted" if item.active else "faint")] if words else []
+        end = [Pill(words, tone, high=18, fill="surface" if item.active else "")]
+    elif words:
+        end = [Text(words, 11, "muted" if item.active else "faint")]
     return Row([*icons, title, *end])
 
 
@@ -470,7 +471,9 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         flag, pen = QStyle.StateFlag, Pen(painter, self._theme, PaintState(box))
         is_lit = state & (flag.State_MouseOver | flag.State_Selected)
         is_focused = bool(state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange)
-        ground = "selection" if is_active else "hover" if is_lit else ""
+        ground = "hover" if is_lit else ""
+        if is_active:
+            ground = "selection"
         pen.box(box, ground, "accent" if is_focused else "", 9, 2)
 
     def _when(self, item: SessionItem) -> str:
