@@ -103,6 +103,7 @@ def syntax_problems(file: SourceFile) -> list[Problem]:
         for number, line in enumerate(file.text.splitlines(), 1)
         if _EXCEPTION.search(line) and not _REASON.search(line) and "house_rules" not in file.name
     ]
+    problems += [Problem(file.name, line, why) for line, why in _dense_conditionals(file)]
     if file.name.startswith(PRODUCT) and file.name not in _OWN_LOOPS:
         problems += _calls(file, _NESTED_LOOPS, "a nested event loop hangs every task, and re-enters slots")
     if file.name.startswith("helix_desktop/ui/"):
@@ -128,6 +129,16 @@ def _calls(file: SourceFile, names: set[str], why: str) -> list[Problem]:
         for node in file.nodes
         if isinstance(node, ast.Call) and _called(node) in names
     ]
+
+
+def _dense_conditionals(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Yield the lines of conditional expressions that hold another one, or are called or read from."""
+    for node in file.nodes:
+        match node:
+            case ast.IfExp() if sum(isinstance(part, ast.IfExp) for part in ast.walk(node)) > 1:
+                yield node.lineno, "no conditional expression in another: write statements, or name a part"
+            case ast.Call(func=ast.IfExp()) | ast.Attribute(value=ast.IfExp()):
+                yield node.lineno, "name what a conditional expression chooses, then call it or read from it"
 
 
 def _late_contexts(file: SourceFile) -> Iterator[int]:

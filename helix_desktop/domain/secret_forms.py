@@ -306,7 +306,9 @@ def _private_keys(text: str) -> Iterator[PrivateValue]:
         footer = f"-----END {match[1]}PRIVATE KEY{match[2] or ''}-----"
         end = text.find(footer, match.end(), match.end() + _MAX_KEY_CHARS)
         cut = _CUT_KEY.match(text, match.end(), match.end() + _MAX_KEY_CHARS)
-        body = text[match.end() : end] if end >= 0 else cut[0] if cut is not None else ""
+        body = cut[0] if cut is not None else ""
+        if end >= 0:
+            body = text[match.end() : end]
         body = re.sub(r"\\[nr]", "\n", body)
         lines = [found[0] for found in _BASE64_LINE.finditer(body)]
         if sum(map(len, lines)) < _KEY_SHARE * len("".join(body.split())) or not lines:
