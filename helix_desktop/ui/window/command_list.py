@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -68,14 +68,14 @@ _MNEMONIC = re.compile(r"\(&\w\)|&(?!&)")
 
 
 class CommandList(QObject):
-    """What the menus offer now, and other commands in groups; the last used first."""
+    """What the menus and the table of commands offer now, and others in groups; the last used first."""
 
     changed = Signal()
 
-    def __init__(self, menus: QMenuBar, hidden: Sequence[QAction]) -> None:
-        """`hidden` are the commands that open the picker: they are not offered."""
+    def __init__(self, menus: QMenuBar, table: WindowCommands) -> None:
         super().__init__(menus)
-        self._menus, self._hidden = menus, frozenset(hidden)
+        self._menus, self._table = menus, table
+        self._hidden = frozenset((table.all_commands, table.switch_workspace))  # they open the picker
         self._recent_actions: list[QAction] = []
         self._groups: dict[str, list[QAction]] = {}
 
@@ -128,6 +128,10 @@ class CommandList(QObject):
             for action in menu.actions() if isinstance(menu, QMenu) else ():
                 if action.isEnabled() and not action.isSeparator() and action not in self._hidden:
                     yield action, without_mnemonic(top.text())
+        for name, command in self._table.commands.items():
+            action = self._table.action(name)
+            if not command.is_in_menu and action.isEnabled() and command.menu is not None:
+                yield action, without_mnemonic(translate(command.menu))
         for group, actions in self._groups.items():
             yield from ((action, group) for action in actions)
 
@@ -191,7 +195,7 @@ class HelpWindows:
         self._window, self._layout_store = window, layout_store
         self._key_bindings, commands = key_bindings, key_bindings.commands
         self.guide: GuideDialog | None = None
-        self.command_list = CommandList(window.menuBar(), (commands.all_commands, commands.switch_workspace))
+        self.command_list = CommandList(window.menuBar(), commands)
         self._has_topics = False
         key_bindings.changed.connect(self._update_shortcuts)
 

@@ -130,6 +130,8 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: Window
         QTest.keyClicks(picker.search, "@i")
         await until(lambda: "Write the invoices" in lines(picker), "the sessions")
         assert all(line == "[Sessions]" or "[" not in line for line in lines(picker))
+        picker.search.setText(">compare with")
+        assert lines(picker) == ["[Commands]", "Compare with and without Helix"], "it stands in no menu"
         picker.search.setText(">larger text")
         assert lines(picker) == ["[Commands]", "Larger text"]
         press_key(picker, Qt.Key.Key_Return)
