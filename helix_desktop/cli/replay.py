@@ -42,6 +42,7 @@ from helix_desktop.replay.measure import (
 )
 from helix_desktop.replay.recording import (
     messages_of_log,
+    recorded_requests,
     recorded_usage,
     recorded_window,
     recording_facts,
@@ -77,12 +78,16 @@ _Source = Path | FoundSession | _Session
 
 
 class _Measured(NamedTuple):
-    """The figures of a recording; of a session also its model, its agent, and what that says it took."""
+    """The figures of a recording; of a session also its model, its agent, and what that says it took.
+
+    `requests` are those of which the agent says what they took.
+    """
 
     figures: RecordingFigures
     model: str = ""
     agent: str = ""
     usage: Usage | None = None
+    requests: int = 0
 
 
 def replay(args: argparse.Namespace) -> int:
@@ -239,7 +244,8 @@ def _measure_session(session: _Session, policy: ContextPolicy, window: int) -> _
     size = window or recorded_window(session.log) or spec.window or REFERENCE_WINDOW
     facts = recording_facts(size, spec)
     figures = measure_messages(session.name, messages, policy, facts, compactions)
-    return _Measured(figures, model, session.agent, recorded_usage(session.log))
+    requests = recorded_requests(session.log)
+    return _Measured(figures, model, session.agent, recorded_usage(session.log), requests)
 
 
 def _catalog() -> ModelCatalog:
@@ -249,13 +255,16 @@ def _catalog() -> ModelCatalog:
 def _recorded_text(measured: _Measured, usage: Usage) -> str:
     """Return what the other agent recorded beside what is estimated here."""
     figures = measured.figures
+    replayed = figures.unmanaged.requests
     return tr(
-        "{file}: sent, as {agent} recorded it: {recorded} tokens. Estimated: {estimated}, in {requests}.",
+        "{file}: sent, as {agent} recorded it: {recorded} tokens, in {requests}. Estimated: {estimated}, in "
+        "{replayed}.",
         file=figures.file,
         agent=measured.agent,
         recorded=format_integer(usage.input),
+        requests=tr.plural(measured.requests, "%n request", "%n requests"),
         estimated=format_integer(figures.unmanaged.input_tokens),
-        requests=tr.plural(figures.unmanaged.requests, "%n request", "%n requests"),
+        replayed=tr.plural(replayed, "%n request", "%n requests"),
     )
 
 
@@ -263,7 +272,7 @@ def _document(measured: _Measured) -> dict[str, object]:
     """Return the figures as JSON; of a session also its model, and what that would cost.
 
     The cost is that of the input, in US dollars, as `billed` estimates it; None where no price is known.
-    `recorded` are the tokens that the agent says it took; None where it does not.
+    `recorded` are the tokens that the agent says it took in `recorded_requests`; None where it does not.
     """
     figures = measured.figures
     model = measured.model
@@ -276,6 +285,7 @@ def _document(measured: _Measured) -> dict[str, object]:
             "cost": round(figures.managed.billed * price, 10) if price else None,
             "cost_unmanaged": round(figures.unmanaged.billed * price, 10) if price else None,
             "recorded": msgspec.to_builtins(measured.usage),
+            "recorded_requests": measured.requests,
         }
     return {
         **more,

@@ -163,6 +163,11 @@ def recorded_usage(log: Iterable[RecordedEvent]) -> Usage | None:
     )
 
 
+def recorded_requests(log: Iterable[RecordedEvent]) -> int:
+    """Return how many model calls the agent of an imported session recorded; 0: it does not say."""
+    return sum(each.event.requests for each in log if isinstance(each.event, ForeignRecords))
+
+
 def recorded_window(log: Iterable[RecordedEvent]) -> int:
     """Return the context window that the agent of an imported session recorded last; 0: none."""
     records = (recorded.event for recorded in log if isinstance(recorded.event, ForeignRecords))

@@ -194,7 +194,7 @@ class Conversion:
         self._kept_lines: list[bytes] = []
         self._kept_size = 0
         self._usage: Usage | None = None
-        self._window = 0
+        self._window = self._requests = 0
         self._cost = 0.0
         self._call_usage: CallUsage | None = None
         self._counted_usage: dict[str, CallUsage] = {}  # by group: an import can end in one
@@ -657,6 +657,7 @@ class Conversion:
         if item is None:
             return
         total = self._usage or Usage(0, 0)
+        self._requests += item.group not in self._counted_usage
         counted = self._counted_usage.get(item.group) or CallUsage(group=item.group, usage=Usage(0, 0))
         more = item.usage
         less = counted.usage
@@ -696,7 +697,8 @@ class Conversion:
             )
         event = ForeignRecords(
             digest, len(data), kinds, records, len(self._new_damaged),
-            tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost, waiting, self._window,
+            tuple(self._new_damaged[:_LISTED_LINES]), self._usage, self._cost, waiting,
+            self._window, self._requests,
         )  # fmt: skip
         self._record(self.main, event)
         self._forget_kept()
@@ -706,7 +708,7 @@ class Conversion:
         self.damaged += self._new_damaged
         self._new_counts, self._new_damaged = Counter(), []
         self._kept_lines, self._kept_size, self._usage, self._cost = [], 0, None, 0.0
-        self._window = 0
+        self._window = self._requests = 0
 
     async def _end_import(self, records: int, waiting: int) -> None:
         """Write down what is open, so that a later import can go on from here."""

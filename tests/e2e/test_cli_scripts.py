@@ -215,7 +215,8 @@ def test_a_replay_stands_beside_what_the_agent_recorded(shell: Shell) -> None:
     assert measured["window"] == published.window
     assert measured["window"] > REFERENCE_WINDOW
     _, out, _ = shell("replay", str(shell.folder / "claude.jsonl"), "--window", "64000")
-    assert f"sent, as Claude Code recorded it: {sent:,} tokens." in out
+    assert f"sent, as Claude Code recorded it: {sent:,} tokens, in {len(calls)} requests." in out
+    assert measured["recorded_requests"] == len(calls)
 
 
 def _codex(model: str, window: int) -> list[dict[str, Any]]:
@@ -254,6 +255,7 @@ def test_a_replay_has_the_prices_and_the_window_of_the_session(shell: Shell) -> 
     (measured,) = json.loads(out)["files"]
     assert measured["window"] == 258_400
     assert (measured["recorded"]["input"], measured["unmanaged"]["requests"]) == (3_500, 2)
+    assert measured["recorded_requests"] == 2
     first, second = measured["unmanaged_sizes"]
     assert measured["unmanaged"]["billed"] == pytest.approx(second - first + first + 0.1 * first)
     assert measured["cost_unmanaged"] == pytest.approx(measured["unmanaged"]["billed"] * 1.25 / 1_000_000)

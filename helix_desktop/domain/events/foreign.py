@@ -38,8 +38,8 @@ class ForeignRecords(EventBase, frozen=True, tag="foreign-records"):
     With `records` an import ended here: it had read so many records of the source, which was being written:
     `waiting` of them stood before the record that they follow, and wait for it. `damaged` of them could
     not be read, in the lines `damaged_lines` (the first ones). `usage` and `cost` (in US dollars) are what
-    the other agent said that its model calls took since the event before of this kind, `window` the context
-    window of its model in tokens; 0: it said none.
+    the other agent said that its model calls took since the event before of this kind, `requests` how many
+    of them said so, and `window` the context window of its model in tokens; 0: it said none.
     """
 
     digest: str = ""
@@ -52,6 +52,7 @@ class ForeignRecords(EventBase, frozen=True, tag="foreign-records"):
     cost: float = 0.0
     waiting: int = 0
     window: int = 0
+    requests: int = 0
 
 
 class ForeignCompaction(EventBase, frozen=True, tag="foreign-compaction"):

@@ -53,7 +53,12 @@ from helix_desktop.domain.translatable_text import TextContext, TranslatableText
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.replay.measure import RecordingFigures, as_model_counts, measure_session
 from helix_desktop.replay.policy.policy_replay import facts_of, is_user_rewrite
-from helix_desktop.replay.recording import recorded_usage, recorded_window, recording_facts
+from helix_desktop.replay.recording import (
+    recorded_requests,
+    recorded_usage,
+    recorded_window,
+    recording_facts,
+)
 from helix_desktop.replay.surviving_facts import ComparedFact, ComparedFacts, FactPlace
 from helix_desktop.system.files import replace_file
 from helix_desktop.ui.design.buttons import IconButton, PushButton
@@ -248,7 +253,7 @@ class Comparison(msgspec.Struct, frozen=True):
     context window is, else one is assumed. `is_reported`: the model
     said how many tokens it got. `always` are those of system prompt and tools by our count.
     `is_changed_by_user`: the user changed what was sent, which the replay leaves out. `recorded` are the
-    input tokens that the other agent says it sent; 0: it does not.
+    input tokens that the other agent says it sent, in `requests`; 0: it does not.
     """
 
     figures: RecordingFigures
@@ -262,6 +267,7 @@ class Comparison(msgspec.Struct, frozen=True):
     is_changed_by_user: bool
     recorded: int = 0
     is_window_known: bool = True
+    requests: int = 0
 
     @property
     def moments(self) -> list[tuple[str, int, tuple[ComparedFacts, ...]]]:
@@ -340,8 +346,14 @@ class Comparison(msgspec.Struct, frozen=True):
             counted = [tr("Estimated by Helix's own count, without system prompt and tools.")]
             if self.recorded:
                 sent = format_tokens(self.recorded)
+                requests = tr.plural(self.requests, "%n request", "%n requests")
                 counted.append(
-                    tr("Sent, as {agent} recorded it: {tokens} tokens.", agent=self.agent, tokens=sent)
+                    tr(
+                        "Sent, as {agent} recorded it: {tokens} tokens in {requests}.",
+                        agent=self.agent,
+                        tokens=sent,
+                        requests=requests,
+                    )
                 )
         elif not self.is_reported:
             counted = [tr("Estimated by Helix's own count, with system prompt and tools.")]
@@ -675,6 +687,7 @@ class ComparisonPage(ThemedBackground):
             any(_is_by_user(recorded.event) for recorded in log),
             usage.input if usage is not None else 0,
             imported is None or self._known_window(conversation) > 0,
+            recorded_requests(log),
         )
         while len(self._results) > _MAX_RESULTS:
             del self._results[next(iter(self._results))]
