@@ -174,6 +174,10 @@ class Reader:
         """Return whether a record is a message of the user, and when it was said; -1 for no message."""
         return False, -1
 
+    def ends_turn(self, data: dict[str, Any]) -> bool:
+        """Return True for a record behind all others of its turn."""
+        return False
+
     def read(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         """Yield what came of one record, which is decoded JSON and its bytes, with time and place."""
         yield from placed(self.items(data, raw), self.place(data))

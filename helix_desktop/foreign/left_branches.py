@@ -41,12 +41,12 @@ class LeftBranches:
     def __init__(self, source: Source) -> None:
         self._places: list[_Place] = []
         self._rolled_back: dict[int, _RolledBack] = {}  # by the numbers of the messages
-        self._newest: dict[int, int] = {}  # the latest time so far, by the numbers of records
+        self._read_upto: dict[int, int] = {}  # up to when all is read, by the numbers of records
         if source.agent in ("claude-code", "pi") and not source.is_subagent:
             self._places = _places(source)
         elif source.agent == "codex" and any(_ROLLED_BACK in record.raw for record in source.records()):
             self._rolled_back = _rolled_back(source)
-            self._newest = _newest_times(source)
+            self._read_upto = _read_upto(source)
 
     def nodes(self, upto: int, *, with_waiting: bool = True) -> frozenset[str]:
         """Return the nodes of messages that lead off the way to the newest of so many records.
@@ -73,8 +73,9 @@ class LeftBranches:
 
         Without those `with_waiting`, the records that others may still come before don't count.
         """
-        newest_ms = max((ms for record, ms in self._newest.items() if record <= upto), default=0)
-        before_ms = _NEVER_MS if with_waiting else newest_ms - LATE_MS
+        before_ms = _NEVER_MS
+        if not with_waiting:
+            before_ms = self._read_upto.get(min(upto, len(self._read_upto)), 0)
         places = self._rolled_back.items()
         return frozenset(
             number for number, place in places if place.record <= upto and place.at_ms < before_ms
@@ -139,13 +140,16 @@ def _items(source: Source, order: RecordOrder) -> Iterator[AnyItem]:
     yield from order.end()
 
 
-def _newest_times(source: Source) -> dict[int, int]:
-    """Return the latest time so far at each record, by its number."""
+def _read_upto(source: Source) -> dict[int, int]:
+    """Return before which time no record comes any more, behind each record by its number."""
     reader = source.reader()
-    newest: dict[int, int] = {}
-    newest_ms = 0
+    upto: dict[int, int] = {}
+    newest_ms = before_ms = 0
     for record in source.records():
-        times = (reader.place(data)["at_ms"] for data, _ in decode_objects(record.raw))
-        newest_ms = max(newest_ms, *times, 0)
-        newest[record.number] = newest_ms
-    return newest
+        for data, _ in decode_objects(record.raw):
+            at_ms = reader.place(data)["at_ms"] or newest_ms
+            if at_ms >= newest_ms:
+                newest_ms = at_ms
+                before_ms = at_ms + 1 if reader.ends_turn(data) else at_ms - LATE_MS
+        upto[record.number] = before_ms
+    return upto

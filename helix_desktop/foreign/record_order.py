@@ -53,8 +53,13 @@ class RecordOrder:
 
     def pause(self) -> Iterator[AnyItem]:
         """Yield what came of records that no other will come before; the others go on waiting."""
-        newest = self._recent[-1][0] if self._recent else 0
-        while self._recent and self._recent[0][0] < newest - LATE_MS:
+        if not self._recent:
+            return
+        newest_ms, newest = self._recent[-1]
+        before_ms = newest_ms - LATE_MS
+        if self._reader.ends_turn(newest.data):
+            before_ms = newest_ms + 1
+        while self._recent and self._recent[0][0] < before_ms:
             _, entry = self._recent.pop(0)
             yield from self._items(entry)
 

@@ -265,6 +265,7 @@ _EVENTS = frozenset(
         *("thread_goal_updated", "thread_settings_applied", "sub_agent_activity", "plan_update", "warning"),
     )
 )
+_TURN_ENDS = ("task_complete", "turn_complete", "turn_aborted", "thread_rolled_back")
 _EXIT = re.compile(r"(?:^|\n)(?:Process exited with code|Exit code:) (-?\d{1,10})\b")
 _EXIT_WITHIN = 400  # characters at the beginning of an output that say how a command ended
 
@@ -293,6 +294,9 @@ class CodexReader(Reader):
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         return {"at_ms": time_ms(data.get("timestamp"))}
+
+    def ends_turn(self, data: dict[str, Any]) -> bool:
+        return as_dict(data.get("payload")).get("type") in _TURN_ENDS
 
     def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         kind = as_text(data.get("type"))

@@ -264,6 +264,13 @@ async def test_codex_comes_in_exactly_in_any_order_of_near_lines(rig: Rig, lines
     assert here.answers == 4
 
 
+async def test_a_turn_of_codex_that_ended_a_moment_ago_comes_in_whole(rig: Rig) -> None:
+    path = rig.write(".codex/sessions/2026/02/12/rollout-1.jsonl", CODEX)
+    os.utime(path, (START_MS / 1000, START_MS / 1000))
+    (found,) = await rig.foreign.find([path])
+    assert differences(count_source(path), await counted(rig, found)) == []
+
+
 async def test_what_codex_went_back_on_is_the_branch(rig: Rig) -> None:
     back = [
         codex(16, "event_msg", type="thread_rolled_back", num_turns=1),

@@ -217,9 +217,17 @@ async def new_rig(folder: Path) -> AsyncIterator[Rig]:
 
 
 def shuffled(chance: Random, agent: str, lines: list[Line]) -> list[Line]:
+    """Return the lines in any order of near ones; those that end a turn of Codex stand behind it."""
     if agent == "cline":  # its list is written as a whole
         return lines
-    places = sorted(range(len(lines)), key=lambda place: place + chance.random() * _NEAR)
+    turns = 0
+    keys: list[tuple[int, float]] = []
+    for place, line in enumerate(lines):
+        is_end = line.get("payload", {}).get("type") in ("task_complete", "thread_rolled_back")
+        turns += is_end
+        keys.append((turns, place + chance.random() * _NEAR * (not is_end)))
+        turns += is_end
+    places = sorted(range(len(lines)), key=keys.__getitem__)
     return [lines[place] for place in places]
 
 
