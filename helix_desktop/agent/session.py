@@ -570,15 +570,17 @@ class Session:
 
         `on_stored` is called once they are stored, also if `decide` returns none. Raises StoreError.
         """
-        if self._has_recorded:
-            await self.record_decided(decide)
-            await on_stored()
-            return
+        shown = []
         async with self._lock:
-            shown = self.shown.add(self.log, self.transcript, decide(), self.clock())
-            self.shown.call_when_stored(on_stored)
+            is_shown = not self._has_recorded
+            if is_shown:
+                shown = self.shown.add(self.log, self.transcript, decide(), self.clock())
+                self.shown.call_when_stored(on_stored)
         for recorded in shown:
             self.publish(EventRecorded(recorded, is_stored=False))
+        if not is_shown:
+            await self.record_decided(decide)
+            await on_stored()
 
     async def record_shown(self) -> None:
         """Store what is only shown, as for a branch of it. Raises StoreError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from helix_desktop.agent.open_workspace import OpenWorkspace, subagent_sessions, total_spending
@@ -11,7 +12,7 @@ from helix_desktop.cli.output import as_builtins, print_json, print_notice, prin
 from helix_desktop.cli.rewrite_lines import counted_rewrites, rewrite_lines
 from helix_desktop.cli.workspace_command import with_workspace
 from helix_desktop.domain.cost import Spending
-from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.errors import InvalidInput, StoreLocked
 from helix_desktop.domain.events.conversation import AssistantSpoke
 from helix_desktop.domain.events.foreign import ForeignRecords, SessionImported
 from helix_desktop.domain.store import SessionSummary, TreeRow, session_tree
@@ -96,11 +97,20 @@ async def _imported_use(workspace: OpenWorkspace, summary: SessionSummary) -> di
     return {"model": models[-1], "imported": use}
 
 
+async def _record_what_a_crash_left(workspace: OpenWorkspace, session_id: str) -> None:
+    """Record what a look at a session shows at its end, unless another process has the session open."""
+    conversation = await workspace.open_session(session_id)
+    with suppress(StoreLocked):
+        await conversation.session.record_shown()
+    await workspace.close_session(session_id)
+
+
 def branch(args: argparse.Namespace) -> int:
     """Create a branch, and say at which event: that of `--at`, or the nearest end of a step."""
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         parent = await find_session(workspace, args.session)
+        await _record_what_a_crash_left(workspace, parent)
         created = await workspace.branches.create(parent, args.at, title_line(args.title))
         if args.at and created.branch_seq != args.at:
             at, asked = f"e{created.branch_seq}", f"e{args.at}"

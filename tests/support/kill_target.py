@@ -14,6 +14,7 @@ import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import EventRecorded, SubagentProgress, Update
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.services.app_services import AppServices
 
@@ -39,7 +40,7 @@ async def main(data: str, project: str, base_url: str) -> None:
     """Work until the end comes from outside."""
     folder = DataDir(Path(data))
     folder.ensure()
-    services = AppServices(folder, {})
+    services = AppServices(folder, {}, approver=FixedApprover("once"))
     workspace = await open_project_workspace(services, Path(project), base_url)
     workspace.on(Update, print_update)
     conversation = await workspace.create_session()

@@ -19,7 +19,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.domain.events.conversation import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.recorded_event import Event, RecordedEvent, digests_in
-from helix_desktop.domain.events.session import ChangesRecorded, SessionStarted
+from helix_desktop.domain.events.session import ChangesRecorded, SessionPinned, SessionStarted
 from helix_desktop.domain.file_history.changes import CallMark, RevertSelection
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.store import (
@@ -209,6 +209,24 @@ async def test_each_act_records_what_a_crash_left_once(kind: Kind, name: str) ->
     await workspace.close()
 
     assert [entry.event for entry in stored].count(shown[-1].event) == 1
+
+
+async def test_what_is_found_while_a_branch_is_made_is_recorded_behind_it() -> None:
+    rig, store = await crashed("output")
+    workspace = rig.create_workspace(store, POLICY)
+    conversation = await workspace.open_session("s")
+    session = conversation.session
+    store.gated_event_types = (ToolAnswered,)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(workspace.branches.open("s"))
+        await store.gate_reached.wait()
+        pinned = SessionPinned(pinned=True)
+        tasks.create_task(session.show_or_record(lambda: [pinned], lambda: asyncio.sleep(0)))
+        await asyncio.sleep(0)  # it waits for the commit now
+        store.gate.set()
+    await session.drain()
+    assert session.log[-1].event == pinned
+    assert await store.events("s") == session.log
 
 
 @pytest.mark.expect_errors("task record .* failed")
