@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,10 +15,14 @@ from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.question import ServerQuestion, ServerReply
+from tests.support.local_site import http_response, serve_site
 from tests.support.mcp.mcp_rig import McpRig, approved_server
 from tests.support.peer_processes import PEERS
 
 EVERYTHING, FILES = "@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"
+MEMORY = "@modelcontextprotocol/server-memory"
+THINKING = "@modelcontextprotocol/server-sequential-thinking"
+MARK = "What only this text has."
 
 
 @pytest.fixture
@@ -27,14 +32,14 @@ async def rig(tmp_path: Path) -> AsyncIterator[McpRig]:
     await rig.close()
 
 
-def npm(name: str, package: str, *args: str) -> McpServerConfig:
+def npm(name: str, package: str, *args: str, **fields: Any) -> McpServerConfig:
     """A server from the peers' node_modules."""
     manifest = json.loads(
         (PEERS.node / "node_modules" / package / "package.json").read_text(encoding="utf-8")
     )
     script = next(iter(manifest["bin"].values()))
     path = PEERS.node / "node_modules" / package / script
-    return approved_server(name, str(path), *args, command=shutil.which("node") or "node")
+    return approved_server(name, str(path), *args, command=shutil.which("node") or "node", **fields)
 
 
 def make_history(folder: Path) -> None:
@@ -130,3 +135,70 @@ async def test_a_python_server_of_an_older_protocol_works(rig: McpRig, tmp_path:
     assert "First" in await rig.call_text("mcp__git__git_log", repo_path=str(tmp_path))
     with pytest.raises(ToolError, match="There is no tool"):
         await rig.call("mcp__git__no_such_tool")
+
+
+def python_server(name: str, *arguments: str) -> McpServerConfig:
+    """A server from the peers' Python."""
+    return approved_server(name, "-m", f"mcp_server_{name}", *arguments, command=str(PEERS.python))
+
+
+@pytest.mark.needs_peer(package=FILES)
+async def test_a_file_comes_once(rig: McpRig, tmp_path: Path) -> None:
+    """The server sends it twice: as text, and as structured content."""
+    text = f"{MARK}\n" + "A line of the file.\n" * 1_000
+    (tmp_path / "note.txt").write_text(text, encoding="utf-8")
+    await rig.start_servers(npm("files", FILES, str(tmp_path)))
+    read = await rig.call_text("mcp__files__read_text_file", path=str(tmp_path / "note.txt"))
+    assert read == text
+    written = await rig.call_text("mcp__files__write_file", path=str(tmp_path / "b.txt"), content=MARK)
+    assert written.count("b.txt") == 1
+
+
+@pytest.mark.needs_peer(package=MEMORY)
+async def test_what_a_server_remembers_comes_once(rig: McpRig, tmp_path: Path) -> None:
+    place = {"MEMORY_FILE_PATH": str(tmp_path / "memory.jsonl")}
+    await rig.start_servers(npm("memory", MEMORY, env=place))
+    entity = {"name": "Ada", "entityType": "user", "observations": [MARK]}
+    made = await rig.call_text("mcp__memory__create_entities", entities=[entity])
+    assert made.count(MARK) == 1
+    assert (await rig.call_text("mcp__memory__read_graph")).count(MARK) == 1
+
+
+@pytest.mark.needs_peer(package=THINKING)
+async def test_the_count_of_a_thought_comes_once(rig: McpRig) -> None:
+    await rig.start_servers(npm("thinking", THINKING))
+    thought = {"thought": MARK, "thoughtNumber": 1, "totalThoughts": 1, "nextThoughtNeeded": False}
+    answer = await rig.call_text("mcp__thinking__sequentialthinking", **thought)
+    assert answer.count("thoughtNumber") == 1
+
+
+@pytest.mark.needs_peer(package=EVERYTHING)
+async def test_structured_content_of_the_reference_server_comes_once(rig: McpRig) -> None:
+    await rig.start_servers(npm("every", EVERYTHING))
+    answer = await rig.call_text("mcp__every__get-structured-content", location="New York")
+    assert answer.count("temperature") == 1
+    assert (await rig.call_text("mcp__every__echo", message=MARK)).count(MARK) == 1
+
+
+@pytest.mark.needs_peer(module="mcp_server_time")
+async def test_the_time_comes_once(rig: McpRig) -> None:
+    await rig.start_servers(python_server("time"))
+    assert (await rig.call_text("mcp__time__get_current_time", timezone="UTC")).count("datetime") == 1
+
+
+@pytest.mark.needs_peer(module="mcp_server_fetch")
+async def test_a_page_comes_once(rig: McpRig) -> None:
+    page = f"<html><body><article><p>{MARK}</p></article></body></html>".encode()
+    async with serve_site(
+        {"/": http_response(page), "/robots.txt": http_response(b"", "text/plain")}
+    ) as site:
+        await rig.start_servers(python_server("fetch", "--ignore-robots-txt", "--allow-private-ips"))
+        address = f"http://127.0.0.1:{site.port}/"
+        assert (await rig.call_text("mcp__fetch__fetch", url=address)).count(MARK) == 1
+
+
+@pytest.mark.needs_peer(module="mcp_server_git")
+async def test_a_log_comes_once(rig: McpRig, tmp_path: Path) -> None:
+    make_history(tmp_path)
+    await rig.start_servers(python_server("git", "--repository", str(tmp_path)))
+    assert (await rig.call_text("mcp__git__git_log", repo_path=str(tmp_path))).count("First") == 1
