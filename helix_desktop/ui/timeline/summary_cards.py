@@ -261,7 +261,8 @@ class HandoverCard(Rewrite, frozen=True):
             return Pill(tr("Replaced by “{title}”", title=replacement), tip=tip)
         if self.is_checkpoint:
             return _unsent_pill(self.unsent, explain_checkpoint(), self.used_in)
-        return Pill(tr("In context"), dot=STATE_WORDS["in_window"].color)
+        state = STATE_WORDS["in_window"]
+        return Pill(translate(state.label), dot=state.color)
 
     def _pills(self) -> list[Box]:
         event = self.event
