@@ -80,7 +80,8 @@ async def attachments_as_sent(
 
     A recalled text of a file says that the file was edited since.
     """
-    standing, result = transcript.window.whole_attachments(), list[Attachment]()
+    standing = transcript.window.whole_attachments()
+    result = list[Attachment]()
     for given in attachments:
         whole = given
         if given.again:  # its message is sent again, maybe where the other one is not
@@ -120,7 +121,10 @@ class AttachmentIntake:
         self, commit: CommitContents, counter: TokenCounter, files: FileReader | None, limits: IntakeLimits
     ) -> None:
         """Without `files` nothing that has to be read can be attached: the workspace's folder is missing."""
-        self._commit, self._counter, self._files, self._limits = commit, counter, files, limits
+        self._commit = commit
+        self._counter = counter
+        self._files = files
+        self._limits = limits
         self._intake = Intake(counter)
 
     async def attach_file(
@@ -172,9 +176,11 @@ class AttachmentIntake:
                 pdf = await self._reader(name).pdf_text(data)
             except PdfRefused as error:
                 raise InvalidInput(_not_attached(name), *_refusal(error)) from error
-            text, pages = pdf.text, pdf.pages
+            text = pdf.text
+            pages = pdf.pages
             # Its text is what the model reads, and recalls by lines; of other files the bytes are stored.
-            attachment, data = replace(attachment, kind="pdf", pages=pages), text.encode()
+            attachment = replace(attachment, kind="pdf", pages=pages)
+            data = text.encode()
         else:
             text, data = await asyncio.to_thread(_decode, name, data)
         return await self._from_text(session_id, attachment, text, data, first_line, last_line)
@@ -219,7 +225,8 @@ class AttachmentIntake:
         return replace(attachment, tokens=tokens)
 
     async def in_full(self, attachment: Attachment, data: bytes) -> Attachment:
-        text, lines = data.decode("utf-8", "replace"), (attachment.first_line, attachment.last_line)
+        text = data.decode("utf-8", "replace")
+        lines = (attachment.first_line, attachment.last_line)
         full, _ = await asyncio.to_thread(_cut, attachment, text, data, *lines)
         return replace(full, form="full", tokens=attachment.full_tokens, full_tokens=0)
 
@@ -303,8 +310,12 @@ def _cut(
     attachment: Attachment, text: str, data: bytes, first_line: int, last_line: int
 ) -> tuple[Attachment, str]:
     """Return an attachment with its digest and the requested lines, and these without numbers."""
-    digest, lines = digest_of(data), count_lines(text)
-    (part, _), first, last = decode_output(data, digest), 0, 0  # it says so if not all of it is text
+    digest = digest_of(data)
+    lines = count_lines(text)
+    # it says so if not all of it is text
+    part, _ = decode_output(data, digest)
+    first = 0
+    last = 0
     if first_line or last_line:
         part, first, last = _part(attachment.label, text, lines, first_line, last_line)
     shape = {"lines": lines, "first_line": first, "last_line": last}
@@ -314,7 +325,8 @@ def _cut(
 
 def _part(name: str, text: str, lines: int, first_line: int, last_line: int) -> tuple[str, int, int]:
     """Return the requested lines, the number of the first and of the last. Raises InvalidInput."""
-    first, last = max(1, first_line), min(last_line or lines, lines)
+    first = max(1, first_line)
+    last = min(last_line or lines, lines)
     if first > lines or last < first:
         raise InvalidInput(
             _not_attached(name),

@@ -70,8 +70,10 @@ class SessionBranches:
 
     def __init__(self, store: Store, clock: ClockMs, find_session: FindSession, open_log: OpenLog) -> None:
         """`find_session` returns an open session, `open_log` opens a conversation with a log."""
-        self._store, self._clock = store, clock
-        self._find_session, self._open_log = find_session, open_log
+        self._store = store
+        self._clock = clock
+        self._find_session = find_session
+        self._open_log = open_log
 
     async def open(self, session_id: str, seq: int = 0, title: str = "") -> Conversation:
         """Create a branch of a session behind event `seq` (0: its last), and return its conversation.
@@ -166,7 +168,8 @@ class SessionBranches:
             titles = {summary.title for summary in await self._store.sessions() if not summary.parent}
             title = NEW_TITLE if is_untitled else continued_title(source.transcript.title, titles)
         now_ms = self._clock()
-        session_id, parent = uuid.uuid4().hex, holder_of(source.transcript, source.session_id, seq)
+        session_id = uuid.uuid4().hex
+        parent = holder_of(source.transcript, source.session_id, seq)
         branched = SessionBranched(parent, seq, title, how)
         events = [branched, *_later_choices(source.log, seq, is_version=branched.is_version)]
         events += _later_checkpoint(source.log, seq)

@@ -49,7 +49,8 @@ class SessionBudget:
         subagent_spending: Mapping[str, Spending] | None = None,
         other_versions: Callable[[], Sequence[Spending]] = tuple,
     ) -> None:
-        self._session, self._parent = session, parent
+        self._session = session
+        self._parent = parent
         self.other_versions = other_versions
         self.subagent_spending = dict(subagent_spending or {})  # by the subagent's session id
 
@@ -136,7 +137,8 @@ class SessionBudget:
         self.require_available()
 
         def decide() -> list[Event]:
-            budget, spent = self.limit, self.spent
+            budget = self.limit
+            spent = self.spent
             if budget.share(spent) < WARNING_SHARE or self._session.transcript.warned_budget == budget:
                 return []
             return [BudgetNeared(spent.tokens, spent.cost, budget.tokens, budget.cost)]
@@ -153,7 +155,8 @@ def _without_cache(spent: Spending) -> Spending:
 
 
 def _usage(budget: Budget, spent: Spending) -> TranslatableText:
-    cost, limit = format_usd(spent.cost), format_usd(budget.cost)
+    cost = format_usd(spent.cost)
+    limit = format_usd(budget.cost)
     if not budget.cost:
         return text(
             "Used: {spent} of {limit} tokens, including subagents and compaction.",
@@ -194,7 +197,8 @@ class BudgetedSettings:
     """Run settings whose models, in every role, check one session's budget before each call."""
 
     def __init__(self, settings: RunSettingsSource, budget: SessionBudget) -> None:
-        self._settings, self._budget = settings, budget
+        self._settings = settings
+        self._budget = budget
         self._cached: tuple[ModelRoles, ModelRoles] | None = None
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
@@ -317,7 +321,8 @@ class SpendApprovals:
 
     def _report_exhausted(self, work: BackgroundWork) -> None:
         """Say once that background work stops, unless the turn just ended for the same reason."""
-        ended, limits = self._session.failed_end, self._budget.limits
+        ended = self._session.failed_end
+        limits = self._budget.limits
         if limits == self._reported_limits or (ended is not None and ended.cause == "budget"):
             return
         self._reported_limits = limits

@@ -105,7 +105,8 @@ async def read_state_content(history: FileHistory, state: FileState | None) -> b
 
 
 async def _event(history: FileHistory, captured: CapturedChanges) -> ChangesRecorded:
-    capture, changes = captured.capture, captured.list.changes
+    capture = captured.capture
+    changes = captured.list.changes
     listed = counted_changes(changes)
     kinds = [change.kind for change in listed]
     moved = {change.moved_from for change in changes}  # their lines are the same
@@ -146,7 +147,8 @@ async def _count_lines(history: FileHistory, changes: Sequence[FileChange]) -> t
         before = await read_state_content(history, change.before)
         after = await read_state_content(history, change.after)
         diff = await asyncio.to_thread(diff_states, change.before, before, change.after, after)
-        added, removed = added + diff.added, removed + diff.removed
+        added = added + diff.added
+        removed = removed + diff.removed
         binary += diff.kind in BINARY_KINDS
     return added, removed, binary
 
@@ -217,7 +219,9 @@ class ChangeRecorder:
     """
 
     def __init__(self, session: Session, history: FileHistory | None, store: Store) -> None:
-        self._session, self._history, self._store = session, history, store
+        self._session = session
+        self._history = history
+        self._store = store
         self._open_calls: dict[str, None] = {}
         self._causes: set[str] = set()
         self._agent_paths: set[str] = set()  # that calls changed, up to event `_agent_paths_upto`
@@ -274,7 +278,8 @@ class ChangeRecorder:
         events = [event for event in self._since_last_message() if event.source in ("revert", "tool")]
         if not any(event.source == "revert" for event in events):
             return ""
-        redos, found = redo_ids(self._session.log), dict[str, tuple[FileChange, str]]()
+        redos = redo_ids(self._session.log)
+        found = dict[str, tuple[FileChange, str]]()
         for event in events:
             if event.scope == "rewind":
                 how = "rewound"

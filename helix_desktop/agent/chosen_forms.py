@@ -60,7 +60,9 @@ class Extractor:
     """Extracts with the fast model, then the larger ones, then in chunks, then from what fits."""
 
     def __init__(self, counter: TokenCounter, prompt: str, settings: RunSettingsSource) -> None:
-        self._counter, self._prompt, self._settings = counter, prompt, settings
+        self._counter = counter
+        self._prompt = prompt
+        self._settings = settings
 
     async def extract(
         self,
@@ -196,7 +198,9 @@ def _fallback_reason(first: Model, reason: OptionalText) -> TranslatableText:
 
 class OutputForms:
     def __init__(self, session: Session, store: Store, rewriter: WindowRewriter) -> None:
-        self._session, self._store, self._rewriter = session, store, rewriter
+        self._session = session
+        self._store = store
+        self._rewriter = rewriter
 
     async def send_all(self, seq: int) -> None:
         """Show all of the output recorded as `seq`, or of another message of which something is cached.
@@ -255,7 +259,8 @@ class OutputForms:
         transcript = self._session.transcript
         if output_text(item, output, transcript) == event.text:
             return ()
-        gauge, frame = self._rewriter.gauge(), self._session.frame
+        gauge = self._rewriter.gauge()
+        frame = self._session.frame
         most = int(gauge.limit / gauge.ratio) - frame.fixed_tokens - transcript.opening_tokens
         if event.tokens + FRAMING_TOKENS > most:  # everything else would leave for it, then the output itself
             raise OutputFormUnavailable(

@@ -134,7 +134,8 @@ class ContentAccess(AttachmentIntake):
         """
         if self._line_search is None:
             raise InvalidInput(_text("Lines can't be searched here."))
-        data, entry = await self.store.get(digest), await self.store.entry(digest)
+        data = await self.store.get(digest)
+        entry = await self.store.entry(digest)
         first = number_of_first_line(entry.tool, data)
         found = await self._line_search.find(data, f"(?i){re.escape(words)}", 0, first)
         if not found.count:
@@ -182,7 +183,8 @@ def _lines(data: bytes, first_line: int, last_line: int, file_line: int) -> tupl
     count = count_lines(text) + file_line - 1
     if not first_line:
         return text, count
-    last, lines = min(last_line or count, count), enumerate(text.split("\n"), file_line)
+    last = min(last_line or count, count)
+    lines = enumerate(text.split("\n"), file_line)
     return "\n".join(line for number, line in lines if first_line <= number <= last), count
 
 

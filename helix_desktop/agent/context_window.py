@@ -36,8 +36,11 @@ _text = TextContext("Agent")
 
 class ContextWindow:
     def __init__(self, session: Session, rewriter: WindowRewriter, forms: OutputForms) -> None:
-        self._session, self._rewriter, self._forms = session, rewriter, forms
-        self._past, self._past_lock = PastWindows(session.log), asyncio.Lock()
+        self._session = session
+        self._rewriter = rewriter
+        self._forms = forms
+        self._past = PastWindows(session.log)
+        self._past_lock = asyncio.Lock()
         self._items_of: Window | None = None
         self._items: tuple[WindowItem, ...] = ()
 
@@ -53,7 +56,8 @@ class ContextWindow:
         return self._rewriter.measure()
 
     def items(self) -> tuple[WindowItem, ...]:
-        window, session = self.measure()[0], self._session
+        window = self.measure()[0]
+        session = self._session
         if window is not self._items_of:  # the context panel and the timeline ask for them
             self._items = break_down_window(window, session.transcript, session.frame, session.effort)
             self._items_of = window
@@ -61,15 +65,20 @@ class ContextWindow:
 
     def cost(self) -> RequestCost:
         """Return what the next request costs without its answer."""
-        (window, gauge), session = self.measure(), self._session
-        info, transcript = session.frame.info, session.transcript
+        window, gauge = self.measure()
+        session = self._session
+        info = session.frame.info
+        transcript = session.transcript
         is_cold = sweep_plans.is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
         return next_request_cost(window, gauge, transcript, info, is_cold)
 
     async def read_outlook(self) -> CompactionOutlook:
         """Return the same as `compaction_outlook`. Computed in a thread: slow in a full window."""
-        session, now_ms = self._session, self._session.clock()
-        transcript, policy, frame = session.transcript.fork(), session.policy, session.frame
+        session = self._session
+        now_ms = self._session.clock()
+        transcript = session.transcript.fork()
+        policy = session.policy
+        frame = session.frame
 
         def compute() -> CompactionOutlook:
             gauge = measure_next_request(transcript, policy, frame)
@@ -78,7 +87,8 @@ class ContextWindow:
         return await asyncio.to_thread(compute)
 
     def compaction_outlook(self) -> CompactionOutlook:
-        session, (_, gauge) = self._session, self.measure()
+        session = self._session
+        _, gauge = self.measure()
         return compaction_due.compaction_outlook(session.transcript, session.policy, gauge, session.clock())
 
     async def window_at(self, seq: int) -> PastWindow:
@@ -160,7 +170,8 @@ class ContextWindow:
         return excluded_event(planned, tokens, session.transcript, session.policy, session.frame)
 
     def _plan_exclusion(self, seq: int, part: int) -> Exclusion:
-        transcript, digits = self._session.transcript, self._session.policy.handle_digits
+        transcript = self._session.transcript
+        digits = self._session.policy.handle_digits
         if part:
             planned = plan_opening_exclusion(transcript, transcript.opening_seq, part, digits)
         else:

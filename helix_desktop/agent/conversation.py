@@ -88,7 +88,9 @@ class Conversation:
         `other_versions` returns what its other versions did. One that works under another's `permissions`
         `is_subagent`; `parent_budget` returns what pays for it.
         """
-        self.session, self._services, self._is_subagent = session, services, is_subagent
+        self.session = session
+        self._services = services
+        self._is_subagent = is_subagent
         self.permissions = permissions or SessionPermissions(session.transcript)
         self.budget = SessionBudget(session, parent_budget, subagent_spending, other_versions)
         session.has_budget = lambda transcript: not self.budget.is_exhausted_in(transcript)
@@ -107,8 +109,10 @@ class Conversation:
             lambda: not is_unattended and services.is_trusted(),
             is_subagent=is_subagent,
         )
-        self.handovers, self.observations = compaction.handovers, compaction.observations
-        self.checkpoints, self.summary_wait = compaction.checkpoints, compaction.summary_wait
+        self.handovers = compaction.handovers
+        self.observations = compaction.observations
+        self.checkpoints = compaction.checkpoints
+        self.summary_wait = compaction.summary_wait
         self.wait_for_background_work = compaction.wait_for_background_work
         forms = OutputForms(session, services.store, compaction.rewriter)
         self.window = ContextWindow(session, compaction.rewriter, forms)
@@ -144,7 +148,8 @@ class Conversation:
             self.session.scope.start(file_versions.record(), f"check files {self.session.id}")
 
     def _create_tool_runner(self, extractor: Extractor, file_versions: FileVersionTracker) -> ToolRunner:
-        session, services = self.session, self._services
+        session = self.session
+        services = self._services
         tools = services.tools_of(session)
         if services.delegate_spec is not None:
             tools = DelegatingTools(tools, services.delegate_spec, self.subagents)
@@ -269,7 +274,8 @@ class Conversation:
 
     def send_next_queued(self) -> None:
         """Send the first queued message, unless a turn runs; after a stop, messages wait for this call."""
-        waiting, stored = self.session.transcript.queued_messages.items(), len(self.session.log)
+        waiting = self.session.transcript.queued_messages.items()
+        stored = len(self.session.log)
         queued = next(((seq, message) for seq, message in waiting if seq <= stored), None)  # else it may fail
         if (
             queued is not None
@@ -315,7 +321,8 @@ class Conversation:
 
         Returns when all have ended and their transcripts are valid.
         """
-        turn, start = self._turn, self._turn_start
+        turn = self._turn
+        start = self._turn_start
         if turn is not None and start is not None:
             await start.wait()
             if turn is not self._stopping:  # a second cancel would cut off the turn's own ending

@@ -25,7 +25,8 @@ class SessionInstructions:
     """The environment and instructions of one session; without a source there are none."""
 
     def __init__(self, session: Session, source: InstructionSource | None) -> None:
-        self._session, self._source = session, source
+        self._session = session
+        self._source = source
 
     async def before_message(self) -> list[OpeningGiven | InstructionsAdded]:
         """Return the events to record before the user's next message; never raises.

@@ -48,7 +48,9 @@ _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so 
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
 _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
 _MAX_IDENTIFIERS = 300  # of one output
-_NAMES_SHARE, _LOG_NAMES_SHARE = 0.75, 0.3  # of a preview's tokens; lines of a log or a search say more
+# of a preview's tokens; lines of a log or a search say more
+_NAMES_SHARE = 0.75
+_LOG_NAMES_SHARE = 0.3
 _SOURCE_FACTOR = 1.4  # a preview of source has more for its lines: what they say, not only what they define
 _Args = TypeVarTuple("_Args")
 _Result = TypeVar("_Result")
@@ -144,7 +146,8 @@ class Intake:
         names = {call.id: call.name for call in response.calls}
         short_texts = [names[swept.call.call_id] + swept.call.arguments for swept in swept_calls]
         counts = await self._counter.count([*texts, *short_texts])
-        tokens, short_counts = sum(counts[: len(texts)]), counts[len(texts) :]
+        tokens = sum(counts[: len(texts)])
+        short_counts = counts[len(texts) :]
         full_counts = {call.id: count for call, count in zip(response.calls, counts[1:], strict=False)}
         saved = sum(
             full_counts[swept.call.call_id] - short
@@ -304,7 +307,9 @@ class Intake:
 
     async def preview_content(self, text: str, content: PreviewInput, max_tokens: int) -> tuple[str, int]:
         max_tokens = int(max_tokens * (_SOURCE_FACTOR if is_source(content.name, text) else 1))
-        budget, preview_text, tokens = max_tokens, "", 0
+        budget = max_tokens
+        preview_text = ""
+        tokens = 0
         for _ in range(
             _MAX_TRIES
         ):  # a text denser than average is shortened again, in proportion; the marker stays
@@ -322,7 +327,8 @@ class Intake:
 
 def _fits(output: ToolAnswered, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> bool:
     """Return True if there is room for all of an output once older ones have left."""
-    gauge, older = measure_next_request(transcript, policy, frame), sweep_now(transcript, policy, 1)
+    gauge = measure_next_request(transcript, policy, frame)
+    older = sweep_now(transcript, policy, 1)
     added = output.tokens + FRAMING_TOKENS - (older.saved if older is not None else 0)
     return gauge.used + added * gauge.ratio <= gauge.limit
 

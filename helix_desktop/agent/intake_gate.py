@@ -103,7 +103,8 @@ class FormPrompt:
 
         What asking costs is added to the bill. It isn't asked where that is more than the outputs themselves.
         """
-        default_choices, label = (FormChoice(),) * len(batch), model.info.label
+        default_choices = (FormChoice(),) * len(batch)
+        label = model.info.label
         fork = await self._fork(model, batch)
         if fork is None:
             return FormDecision(
@@ -159,7 +160,8 @@ class FormPrompt:
         Or the system prompt, the newest user message and the newest step of it, where that costs less: to
         another model than the main one, and where the provider has little of the rest in its cache.
         """
-        policy, frame = self._session.policy, self._session.frame
+        policy = self._session.policy
+        frame = self._session.frame
         forked = self._session.transcript.fork_with(*(output.preview for output in batch))
         window = project(forked, policy, frame)
         gauge = measure_usage(window, forked, policy, frame)
@@ -229,12 +231,16 @@ class IntakeGate:
     """
 
     def __init__(self, session: Session, extractor: Extractor, slow_models: SlowModels) -> None:
-        self._session, self._extractor, self._slow_models = session, extractor, slow_models
-        self._intake, self._form_prompt = Intake(session.counter), FormPrompt(session)
+        self._session = session
+        self._extractor = extractor
+        self._slow_models = slow_models
+        self._intake = Intake(session.counter)
+        self._form_prompt = FormPrompt(session)
 
     async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
         """Record an output, or store a large one and add it to `batch` with a preview as the default."""
-        policy, frame = self._session.policy, self._session.frame
+        policy = self._session.policy
+        frame = self._session.frame
         output = received.event
         contents = received.contents
         if self._intake.needs_choice(received, self._session.transcript, policy, frame):
@@ -364,7 +370,8 @@ class IntakeGate:
         source = OutputSource.from_answer(
             held_output.received.event, held_output.received.text, held_output.received.full_tokens
         )
-        deadline_s, models = self._session.policy.intake_deadline_s, self._session.roles.extraction_models
+        deadline_s = self._session.policy.intake_deadline_s
+        models = self._session.roles.extraction_models
         took_most = decision.duration_ms * 2 > deadline_s * 1_000
         model = next((model for model in models if not self._is_slow(model)), models[0])
         is_given_up = took_most and model.info.label == decision.model

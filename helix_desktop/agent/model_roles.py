@@ -157,32 +157,41 @@ class CallMeter:
     """
 
     def __init__(self, info: ModelInfo, input_tokens: int, cached_tokens: int = 0) -> None:
-        self._info, self.input_tokens, self._cached_tokens = info, input_tokens, cached_tokens
-        self._reported, self._unreported = Spending(), list[str]()
-        self._text, self._is_sent = "", False
+        self._info = info
+        self.input_tokens = input_tokens
+        self._cached_tokens = cached_tokens
+        self._reported = Spending()
+        self._unreported = list[str]()
+        self._text = ""
+        self._is_sent = False
 
     async def on_request_state(self, state: RequestState) -> None:
         """Begin an attempt, or forget one that the server refused."""
-        self._text, self._is_sent = "", state == "sent"
+        self._text = ""
+        self._is_sent = state == "sent"
 
     def add(self, item: StreamItem) -> None:
         match item:
             case TextDelta(text=text) | ReasoningDelta(text=text):
-                self._text, self._is_sent = self._text + text, True
+                self._text = self._text + text
+                self._is_sent = True
             case RetryScheduled():
                 self.end_attempt()
             case ModelResponse(usage=usage) if usage is not None and usage.input > 0:
                 self._reported += call_spending(self._info, usage)
-                self._text, self._is_sent = "", False
+                self._text = ""
+                self._is_sent = False
             case ModelResponse(text=text):
-                self._text, self._is_sent = text, True
+                self._text = text
+                self._is_sent = True
                 self.end_attempt()
 
     def end_attempt(self) -> None:
         """Count an attempt that no report came for, if one is open."""
         if self._is_sent:
             self._unreported.append(self._text)
-        self._text, self._is_sent = "", False
+        self._text = ""
+        self._is_sent = False
 
     @property
     def needs_input_tokens(self) -> bool:
@@ -250,7 +259,9 @@ class CallBill:
     """
 
     def __init__(self, counter: TokenCounter) -> None:
-        self._counter, self.spent, self.model = counter, Spending(), ""
+        self._counter = counter
+        self.spent = Spending()
+        self.model = ""
 
     async def add(self, meter: CallMeter, request: ModelRequest) -> None:
         if meter.needs_input_tokens:
@@ -272,7 +283,8 @@ async def complete(
     `tokens` are those of the request (0: not counted yet), of which the provider should have `cached_tokens`.
     Raises ModelError, also for an empty answer.
     """
-    meter, bill.model = CallMeter(model.info, tokens, cached_tokens), model.info.label
+    meter = CallMeter(model.info, tokens, cached_tokens)
+    bill.model = model.info.label
     try:
         async with aclosing(stream_with_retry_limit(model, request, meter)) as items:
             async for item in items:

@@ -69,7 +69,8 @@ def spending_of_session(session: SessionSummary) -> Spending:
 
     Where it is not counted yet, all of it had no price if it cost nothing.
     """
-    unpriced, is_demo = session.unpriced, session.model.startswith("demo/")
+    unpriced = session.unpriced
+    is_demo = session.model.startswith("demo/")
     if unpriced is None:
         unpriced = 0 if session.cost or is_demo else session.spent
     demo = session.spent if is_demo else 0
@@ -99,7 +100,10 @@ class SessionUsage:
         policy: Callable[[], ContextPolicy],
         find_open: Callable[[str], Conversation | None],
     ) -> None:
-        self._store, self._models, self._policy, self._find_open = store, models, policy, find_open
+        self._store = store
+        self._models = models
+        self._policy = policy
+        self._find_open = find_open
         self._uncountable: set[str] = set()  # sessions whose logs cannot be read
         self._counted: dict[str, SessionSummary] = {}  # what was counted here, as nothing has stored it
 
@@ -404,7 +408,8 @@ class OpenWorkspace:
         self, session_id: str, log: list[RecordedEvent], transcript: Transcript, listed: list[SessionSummary]
     ) -> Conversation:
         permissions = SessionPermissions(transcript)
-        services, factory = self.services, None
+        services = self.services
+        factory = None
         settings: RunSettingsSource
         if transcript.parent:
             services = services.for_subagents()
@@ -438,7 +443,8 @@ class OpenWorkspace:
 
     def _read_versions(self, listed: list[SessionSummary], session_id: str) -> None:
         """Take in which sessions are versions of one, and what those of a session spent that are not open."""
-        self._versions, own = SessionVersions(listed), _find_summary(listed, session_id)
+        self._versions = SessionVersions(listed)
+        own = _find_summary(listed, session_id)
         versions = self._versions.of(own) if own is not None else ()
         subagents = subagent_sessions(listed) if len(versions) > 1 else {}
         self._version_spending |= {version.id: total_spending(version, subagents) for version in versions}
@@ -504,7 +510,8 @@ class OpenWorkspace:
 
         If `model` is None, the model of `role` among `roles` answers.
         """
-        services, session_id = self.services.for_subagents(), uuid.uuid4().hex
+        services = self.services.for_subagents()
+        session_id = uuid.uuid4().hex
         settings = await self.models.start_subagent(
             session_id,
             services,
@@ -540,7 +547,8 @@ class OpenWorkspace:
         `Conversation.set_place` does, StoreError.
         """
         listed = await self.store.sessions()
-        versions, own = SessionVersions(listed), _find_summary(listed, session_id)
+        versions = SessionVersions(listed)
+        own = _find_summary(listed, session_id)
         previous = versions.place_of(own) if own is not None else ListPlace()
         if archived is None:
             archived = previous.archived and not pinned

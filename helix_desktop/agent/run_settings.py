@@ -46,7 +46,9 @@ class RunSettings:
     ) -> None:
         self.roles = models if isinstance(models, ModelRoles) else ModelRoles(models)
         """The models as passed in, without the trust check."""
-        self._services, self._policy, self._ratios = services, policy, ratios
+        self._services = services
+        self._policy = policy
+        self._ratios = ratios
         self._frame: PromptFrame | None = None
         self._roles = self.roles
         self._scaled = ScaledPolicy()
@@ -74,7 +76,8 @@ class RunSettings:
                 await self._set_models(self.roles)
 
     async def _set_models(self, roles: ModelRoles) -> None:
-        system, tools = self._services.prompts["system"], self._services.specs
+        system = self._services.prompts["system"]
+        tools = self._services.specs
         mcp_tools = [spec for spec in tools if spec.is_for_mcp]
         counts = await self._services.counter.count(
             [system, schemas_json(tools), *map(schema_json, mcp_tools)]
@@ -219,7 +222,9 @@ class SessionModels:
         ratios: dict[str, float] | None = None,
     ) -> None:
         """`policy` returns the workspace's policy. Without `configured_models` no session has a choice."""
-        self._services, self._policy, self._configured_models = services, policy, configured_models
+        self._services = services
+        self._policy = policy
+        self._configured_models = configured_models
         self.ratios = {} if ratios is None else ratios
         self.shared = RunSettings(services, policy, models, self.ratios)
         self._overrides_choices = False  # True if one model answers in every session

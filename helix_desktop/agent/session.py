@@ -318,7 +318,8 @@ def pending_change(
     """
     if transcript.turn_open or now.label in (accepted, transcript.accepted_model):
         return None
-    label, last = transcript.chosen_model, transcript.last_model
+    label = transcript.chosen_model
+    last = transcript.last_model
     if label:
         return ModelChange(label, True, is_configured(label)) if label != now.label else None
     if now.demo and not last:  # any other model goes on with another agent's session
@@ -342,7 +343,9 @@ class ModelChoice:
         is_overridden: Callable[[], bool] = lambda: True,
         find_policy_error: FindPolicyError = lambda: None,
     ) -> None:
-        self._session, self._is_configured, self._is_overridden = session, is_configured, is_overridden
+        self._session = session
+        self._is_configured = is_configured
+        self._is_overridden = is_overridden
         self._find_policy_error = find_policy_error
         self._accepted = ""
 
@@ -388,8 +391,10 @@ class UnusedCalls:
 
         Does nothing if there is neither. Raises StoreError.
         """
-        total, self._unrecorded = self._unrecorded + spent, Spending()
-        draft, self._unrecorded_draft = draft or self._unrecorded_draft, None
+        total = self._unrecorded + spent
+        self._unrecorded = Spending()
+        draft = draft or self._unrecorded_draft
+        self._unrecorded_draft = None
         if not total.tokens and draft is None:
             return
         try:
@@ -445,10 +450,15 @@ class Session:
         `ratios` are those measured in it so far.
         """
         self.id = session_id
-        self.counter, self.clock, self.scope, self.wait_s = counter, clock, scope, wait_s
-        self.prompts, self.prompt_versions = prompts, prompt_versions
+        self.counter = counter
+        self.clock = clock
+        self.scope = scope
+        self.wait_s = wait_s
+        self.prompts = prompts
+        self.prompt_versions = prompt_versions
         self.model_choice = ModelChoice(self)
-        self.log, self.transcript = log, transcript
+        self.log = log
+        self.transcript = transcript
         self.shown = ShownEvents()
         self._is_showing = False
         self._has_recorded = False
@@ -839,7 +849,8 @@ def with_cache_hints(request: ModelRequest, window: Window, session: Session) ->
 
     It asks for the session's effort too: with another one a provider would not find what it has stored.
     """
-    transcript, info = session.transcript, session.frame.info
+    transcript = session.transcript
+    info = session.frame.info
     next_input = round(window.estimate * session.frame.ratio)
     gaps = measured_gaps(transcript, info.label, session.clock(), next_input)
     tree = next(iter(transcript.ancestors), session.id)  # branches begin with what their parent has cached

@@ -75,13 +75,21 @@ class SessionServices:
         wants_titles: Callable[[], bool] = lambda: False,
         find_policy_error: FindPolicyError = lambda: None,
     ) -> None:
-        self.store, self.counter, self.clock, self.wait_s = store, counter, clock, wait_s
+        self.store = store
+        self.counter = counter
+        self.clock = clock
+        self.wait_s = wait_s
         self.tools: Tools = TrustGatedTools(tools, is_trusted)
         self.is_trusted = is_trusted
         self.find_policy_error = find_policy_error
-        self.delegate_spec, self.file_checker, self.file_reader = delegate_spec, file_checker, file_reader
-        self.instructions, self.file_history = instructions, file_history
-        self.line_search, self.auto_run, self.wants_titles = line_search, auto_run, wants_titles
+        self.delegate_spec = delegate_spec
+        self.file_checker = file_checker
+        self.file_reader = file_reader
+        self.instructions = instructions
+        self.file_history = file_history
+        self.line_search = line_search
+        self.auto_run = auto_run
+        self.wants_titles = wants_titles
         self.slow_models = slow_models or SlowModels(clock)
         self.before_request = Listeners[[], Awaitable[None]]()
         self._create_session_tools = create_session_tools
@@ -128,7 +136,8 @@ class SessionServices:
     def for_subagents(self) -> SessionServices:
         """Return a copy without the delegate tool, whose system prompt includes the prompt `subagent`."""
         services = copy(self)
-        services.tools, services.delegate_spec = SubagentTools(self.tools), None
+        services.tools = SubagentTools(self.tools)
+        services.delegate_spec = None
         system_prompts = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
         services.prompts = {**self.prompts, "system": "\n\n".join(system_prompts)}
         return services

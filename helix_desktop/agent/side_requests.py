@@ -66,8 +66,10 @@ class SideQuestions:
     def __init__(
         self, session: Session, budget: SessionBudget, rewriter: WindowRewriter, is_trusted: IsTrusted
     ) -> None:
-        self._session, self._budget = session, budget
-        self._rewriter, self._is_trusted = rewriter, is_trusted
+        self._session = session
+        self._budget = budget
+        self._rewriter = rewriter
+        self._is_trusted = is_trusted
         self._task: asyncio.Task[SideQuestionAnswered | HelixError] | None = None
         self.progress = SideQuestionProgress()
 
@@ -115,8 +117,10 @@ class SideQuestions:
 
     async def _answer(self, question: str) -> SideQuestionAnswered:
         await self._budget.ensure_available()
-        (request, tokens, cached), info = await self._request(question), self._session.frame.info
-        started_at_ms, meter = self._session.clock(), CallMeter(info, tokens, cached)
+        request, tokens, cached = await self._request(question)
+        info = self._session.frame.info
+        started_at_ms = self._session.clock()
+        meter = CallMeter(info, tokens, cached)
         try:
             response, is_stopped = await self._receive(request, meter)
         except (asyncio.CancelledError, HelixError):
@@ -188,7 +192,9 @@ class SideQuestions:
         if request_validation.problems(messages):
             messages = request_validation.repair_request(messages)
         request = with_cache_hints(ModelRequest(messages, window.request.tools), window, self._session)
-        session, transcript, info = self._session, self._session.transcript, self._session.frame.info
+        session = self._session
+        transcript = self._session.transcript
+        info = self._session.frame.info
         is_cold = is_prompt_cache_cold(transcript, session.policy, info.label, session.clock())
         cached = next_request_cost(window, gauge, transcript, info, is_cold).cached
         return request, tokens, cached
@@ -204,7 +210,8 @@ class SideQuestions:
             for call in transcript.open_calls.values()
         )
         forked = transcript.fork_with(*answers)
-        policy, frame = self._session.policy, self._session.frame
+        policy = self._session.policy
+        frame = self._session.frame
         window = project(forked, policy, frame)
         return window, measure_usage(window, forked, policy, frame)
 

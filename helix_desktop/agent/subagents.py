@@ -94,12 +94,16 @@ class SubagentMonitor:
     """
 
     def __init__(self, subagent: SubagentConversation, parent: Session, call_id: str) -> None:
-        self.subagent, self._parent, self._call_id = subagent, parent, call_id
+        self.subagent = subagent
+        self._parent = parent
+        self._call_id = call_id
         self.ended = asyncio.Event()
         self.should_run = True
         self.error: ErrorRaised | None = None
         self.last_progress: SubagentProgress | None = None
-        self._tool, self._started_at_ms, self._is_full = "", 0, False
+        self._tool = ""
+        self._started_at_ms = 0
+        self._is_full = False
         self._unsubscribe = subagent.session.on(_Reported, self._on_update)
 
     def _on_update(self, update: _Reported) -> None:
@@ -267,7 +271,8 @@ class SubagentRunner:
 
     def __init__(self, session: Session, factory: SubagentFactory | None) -> None:
         """`factory` is None if the session is a subagent's itself: then every task is refused."""
-        self._session, self._factory = session, factory
+        self._session = session
+        self._factory = factory
         self._running: dict[str, SubagentMonitor] = {}
         self._slots = asyncio.Semaphore(MAX_PARALLEL_SUBAGENTS)
         self.canceled_as: TurnOutcome = (
@@ -399,7 +404,9 @@ class SubagentRunner:
 
 
 def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> SubagentResult:
-    log, session_id, spent = subagent.session.log, subagent.session.id, subagent.session.transcript.spending
+    log = subagent.session.log
+    session_id = subagent.session.id
+    spent = subagent.session.transcript.spending
     ended = next(
         (recorded.event for recorded in reversed(log) if isinstance(recorded.event, TurnEnded)), None
     )
@@ -443,7 +450,9 @@ class DelegatingTools:
     """
 
     def __init__(self, tools: Tools, spec: ToolSpec, subagents: SubagentRunner) -> None:
-        self._tools, self._spec, self._subagents = tools, spec, subagents
+        self._tools = tools
+        self._spec = spec
+        self._subagents = subagents
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

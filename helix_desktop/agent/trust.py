@@ -53,7 +53,8 @@ class GatedModel(ModelWrapper):
 
 class TrustGatedTools:
     def __init__(self, tools: Tools, is_trusted: IsTrusted) -> None:
-        self._tools, self._is_trusted = tools, is_trusted
+        self._tools = tools
+        self._is_trusted = is_trusted
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

@@ -109,12 +109,16 @@ class ResponseStream:
         self._text = TextBuffer()
         self._reasoning = TextBuffer()
         self._request = AssistantSpoke("", "", tokens=0, stop="stopped")  # as it counts without an answer
-        self._is_sent, self._unrecorded = False, Spending()
+        self._is_sent = False
+        self._unrecorded = Spending()
         self.sent_after = 0
         self._retry: tuple[RetryScheduled, float] | None = None  # with the event loop's time when it is due
         self._skip_wait: Callable[[], None] = no_wait
-        self._saved_at_ms, self._is_saved = 0, False
-        self._answered, self._read_events = dict[str, int](), 0  # by model, of so many events
+        self._saved_at_ms = 0
+        self._is_saved = False
+        # by model, of so many events
+        self._answered = dict[str, int]()
+        self._read_events = 0
 
     async def receive(self, window: Window, last_seq: int) -> ModelResponse:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError.
@@ -146,7 +150,8 @@ class ResponseStream:
 
         What no provider reported counts for less: our count may be above the model's.
         """
-        log, label = self._session.log, self._session.frame.info.label
+        log = self._session.log
+        label = self._session.frame.info.label
         for recorded in log[self._read_events :]:
             match recorded.event:
                 case AssistantSpoke(usage=usage, estimate=estimate, ratio=ratio, model=model) as answer:
@@ -162,7 +167,9 @@ class ResponseStream:
         session = self._session
         async with aclosing(self._session.roles.main.stream(request)) as items:
             async for item in items:
-                was_retrying, self._retry, self.waiting_since_ms = self._retry is not None, None, 0
+                was_retrying = self._retry is not None
+                self._retry = None
+                self.waiting_since_ms = 0
                 if was_retrying and not isinstance(item, RetryScheduled):
                     session.publish(RetryEnded())
                 match item:
@@ -219,7 +226,8 @@ class ResponseStream:
 
     def take_unrecorded(self) -> Spending:
         """Return, once, what the requests cost since the last call whose answers are not recorded."""
-        spent, self._unrecorded = self._unrecorded, Spending()
+        spent = self._unrecorded
+        self._unrecorded = Spending()
         return spent
 
     async def _on_request_state(self, state: RequestState) -> None:
@@ -273,7 +281,8 @@ class ResponseStream:
             _log.warning("what a crash left of an answer cannot be read: %s", error)
             return
         if saved is not None and isinstance(saved.event, AssistantSpoke) and session.is_unanswered(saved.seq):
-            self._is_saved, seq = True, saved.seq
+            self._is_saved = True
+            seq = saved.seq
             session.shown.saved_at_ms = saved.at
             answer = await self._counted(saved.event)
             if answer.text.strip():
@@ -299,12 +308,14 @@ class ResponseStream:
         """Return the answer to the newest request; unreported, it counts as that request was shown."""
         if answer.usage is not None:
             return answer
-        request, info = self._request, self._session.frame.info
+        request = self._request
+        info = self._session.frame.info
         cost = request.cost + call_cost(info, Usage(0, answer.tokens))
         return msgspec.structs.replace(answer, ratio=request.ratio, cost=cost)
 
     async def _counted(self, answer: AssistantSpoke) -> AssistantSpoke:
-        tokens, info = await self._session.count_tokens(answer.text), self._session.frame.info
+        tokens = await self._session.count_tokens(answer.text)
+        info = self._session.frame.info
         answer = msgspec.structs.replace(answer, tokens=tokens)
         if answer.model != info.label:  # the prices of another are not known
             return answer
@@ -335,7 +346,9 @@ class ResponseStream:
 
     def _unanswered(self, window: Window) -> AssistantSpoke:
         """Return an empty answer: the request's tokens, and its cost by what the provider has cached."""
-        session, transcript, frame = self._session, self._session.transcript, self._session.frame
+        session = self._session
+        transcript = self._session.transcript
+        frame = self._session.frame
         gauge = measure_usage(window, transcript, session.policy, frame)
         is_cold = is_prompt_cache_cold(transcript, session.policy, frame.info.label, session.clock())
         return AssistantSpoke(
@@ -380,10 +393,15 @@ class TurnEngine:
         The listeners of `before_request` are awaited before each step.
         """
         self._is_unattended = is_unattended
-        self._session, self._tools, self._compaction = session, tools, compaction
+        self._session = session
+        self._tools = tools
+        self._compaction = compaction
         self.response = ResponseStream(session)
-        self._budget, self._permissions, self._file_versions = budget, permissions, file_versions
-        self._changes, self._instructions = changes, instructions
+        self._budget = budget
+        self._permissions = permissions
+        self._file_versions = file_versions
+        self._changes = changes
+        self._instructions = instructions
         self._before_request = before_request
         self._intake = Intake(session.counter)
         self._refused_outputs: set[str] = set()  # by their calls: they left, not for want of room
@@ -525,7 +543,9 @@ class TurnEngine:
             start.end()
 
     async def _run_steps(self) -> None:
-        read_ids, lost_steps, unnamed_steps = frozenset[str](), 0, 0
+        read_ids = frozenset[str]()
+        lost_steps = 0
+        unnamed_steps = 0
         cut_steps = 0
         self._filtered_outputs = 0
         while True:
@@ -683,7 +703,9 @@ class TurnEngine:
                 return window, await self.response.receive(window, self._session.transcript.last_seq)
             except ContextWindowExceeded as error:
                 if error.believed:
-                    label, believed, error.believed = self._session.frame.info.label, error.believed, 0
+                    label = self._session.frame.info.label
+                    believed = error.believed
+                    error.believed = 0
                     await self._session.record(WindowLearned(label, error.window_size, believed, error.why))
                 if rewrites is not None:
                     await self._compaction.put_back(rewrites)
@@ -705,7 +727,8 @@ class TurnEngine:
 
         It is raised if they are new and a user is there to decide, if not `may_try`, and without a policy.
         """
-        policy, label = self._session.policy, self._session.frame.info.label
+        policy = self._session.policy
+        label = self._session.frame.info.label
         transcript = self._session.transcript
         suspects = suspect_messages(transcript, label, rejection.refused)
         error = describe_rejection(rejection, suspects, transcript, self._session.frame.info)

@@ -71,8 +71,11 @@ class WorkspaceChanges:
 
         What was captured can be read in a folder that is not trusted, too; its files are left alone.
         """
-        self._history, self._store, self._is_trusted = history, store, is_trusted
-        self._find_open, self._open_session = find_open, open_session
+        self._history = history
+        self._store = store
+        self._is_trusted = is_trusted
+        self._find_open = find_open
+        self._open_session = open_session
         self._is_read_only = is_read_only
         self._lists: dict[str, ChangeList] = {}
         self._ended_subagents: dict[str, LoggedChanges] = {}
@@ -244,7 +247,8 @@ class WorkspaceChanges:
         return await asyncio.to_thread(with_reverts_of, captures, own, related), own
 
     async def _logged(self, session_id: str) -> LoggedChanges:
-        writer, history = self._find_open(session_id), self._history
+        writer = self._find_open(session_id)
+        history = self._history
         if writer is not None and history is not None:
             with suppress(StoreLocked):
                 await show_captures(writer, history, await history.unrecorded(session_id))
@@ -309,7 +313,8 @@ class WorkspaceChanges:
     async def _keep_lines_of(self, file: PlannedFile) -> PlannedFile:
         if file.status == "merge":
             return replace(file, status="ready", former=file.merged, merged=None)
-        present, states = file.present, (file.base, file.present, file.former)
+        present = file.present
+        states = (file.base, file.present, file.former)
         digests = [state.digest for state in states if state is not None and state.stored and state.digest]
         if file.status != "conflict" or present is None or len(digests) < len(states):
             return file

@@ -51,7 +51,9 @@ class OverflowSteps:
     """
 
     def __init__(self, session: Session, rewriter: WindowRewriter, writer: HandoverWriter) -> None:
-        self._session, self._rewriter, self._writer = session, rewriter, writer
+        self._session = session
+        self._rewriter = rewriter
+        self._writer = writer
 
     async def free(self, limit: int) -> bool:
         """Free what is over `limit` tokens, without loss of words. Return True if that was enough.
@@ -284,7 +286,8 @@ class ContextCompaction:
         far smaller than the configured one. Where it does not report both its window and its count of the
         request, it shrinks to the share that the policy says: by how much it was too large is not known.
         """
-        policy, transcript = self._session.policy, self._session.transcript
+        policy = self._session.policy
+        transcript = self._session.transcript
         if not policy.enabled:
             return None
         gauge = self.rewriter.gauge()

@@ -202,12 +202,16 @@ def checked_events(session: Session, event: HandoverMade) -> tuple[Event, ...]:
     Raises CompactionRefused if it is outdated, or if too little is freed. One that the user asked for may
     free as little as its draft said; only their own text not less than that.
     """
-    transcript, policy, frame = session.transcript, session.policy, session.frame
-    what, fix = _text("The conversation wasn't compacted."), _text("Nothing was changed.")
+    transcript = session.transcript
+    policy = session.policy
+    frame = session.frame
+    what = _text("The conversation wasn't compacted.")
+    fix = _text("Nothing was changed.")
     if not takes_place_of_same(transcript, event):
         raise CompactionRefused(what, _text("The history changed in the meantime."), fix)
     base = without_handover(transcript)[0] if event.replaces else transcript
-    forked, sweeps = transcript.fork_with(event), tuple[SweepMade, ...]()
+    forked = transcript.fork_with(event)
+    sweeps = tuple[SweepMade, ...]()
     plan = caching.sweep_with_rewrite(forked, policy, measure_next_request(forked, policy, frame))
     if plan is not None:
         sweeps = (SweepMade(plan.swept, plan.saved, SweepReason.HANDOVER),)
@@ -287,7 +291,8 @@ async def checked_handover(session: Session, event: HandoverMade, facts: Covered
     window_size = session.managed_window
     text = "\n".join([*(section_text(section, False) for section in event.sections), event.ledger])
     quoted = user_text_seqs(transcript, event.upto, event.kept, policy.user_text_tokens, window_size)
-    whole, todo_list = quoted.union(event.words), transcript.todo_list_between(0, event.upto)
+    whole = quoted.union(event.words)
+    todo_list = transcript.todo_list_between(0, event.upto)
     max_chars = policy.ledger_tokens * CHARS_PER_TOKEN
     coverage = await asyncio.to_thread(check_covered_facts, facts, text, max_chars, whole, todo_list)
     event = msgspec.structs.replace(event, coverage=coverage)
@@ -362,9 +367,11 @@ class HandoverSource(msgspec.Struct, frozen=True):
         if rerun_seq:
             active_handover(transcript, rerun_seq)
             transcript, replaces = without_handover(transcript)
-        window, messages = transcript.window, transcript.messages
+        window = transcript.window
+        messages = transcript.messages
         fresh = uncovered_messages(transcript, range_.upto, range_.kept_seq)
-        previous, checkpoint = previous_handover(transcript), 0
+        previous = previous_handover(transcript)
+        checkpoint = 0
         newest = newest_checkpoint(transcript) if is_update else None
         is_later = newest is not None and newest[1].upto > range_.upto
         if newest is not None and not (rerun_seq and is_later):  # a later one began with what is replaced
@@ -455,7 +462,9 @@ class HandoverWriter:
 
     def __init__(self, session: Session, rewriter: WindowRewriter, is_published: bool = True) -> None:
         """Unless its progress `is_published`, nobody sees that it writes."""
-        self._session, self._rewriter, self._is_published = session, rewriter, is_published
+        self._session = session
+        self._rewriter = rewriter
+        self._is_published = is_published
         self._summarizer = Summarizer(session)
         self.is_running = False
         self.is_drafting = False
@@ -521,7 +530,8 @@ class HandoverWriter:
 
     async def estimate(self, upto: int = 0, scope: HandoverScope = OLDER_MESSAGES) -> CostEstimate:
         """Return the cost estimate of a draft. Raises CompactionRefused."""
-        range_, session = await self.find_range(upto, scope), self._session
+        range_ = await self.find_range(upto, scope)
+        session = self._session
         source = HandoverSource.read(
             session.transcript, session.policy, session.frame, range_, rerun_seq=scope.rerun_seq
         )
@@ -546,7 +556,9 @@ class HandoverWriter:
         """
         if self.is_running:
             return False
-        self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
+        self.is_running = True
+        self._summarizer.spent = Spending()
+        self._approve = approve
         try:
             event, _ = await self._write(trigger, range_, focus, ask_model)
             await self._record(msgspec.structs.replace(event, fallback=event.fallback or why_no_model))
@@ -561,7 +573,8 @@ class HandoverWriter:
         except SpendNotApproved:
             return False
         finally:
-            self.is_running, self._approve = False, approve_any
+            self.is_running = False
+            self._approve = approve_any
             self._publish_phase("idle")
 
     async def replace(self, seq: int, approve: ApproveSpending) -> bool:
@@ -623,7 +636,8 @@ class HandoverWriter:
         self._session.model_choice.require()
         range_ = await self.find_range(upto, scope)
         self.require_idle()
-        self.is_drafting, self._summarizer.spent = True, Spending()
+        self.is_drafting = True
+        self._summarizer.spent = Spending()
         try:
             event, doubt = await self._write(
                 ON_REQUEST, range_, focus, rerun_seq=scope.rerun_seq, is_draft=True
@@ -660,7 +674,8 @@ class HandoverWriter:
         Together the parts are what the context counts for the handover, not quite what each is by itself: the
         largest one that is no quote gets the difference.
         """
-        session, event = self._session, draft.event
+        session = self._session
+        event = draft.event
         transcript, policy, frame, _ = self._now()
         if is_whole:
             parts = handover_parts(event, ())
@@ -704,7 +719,9 @@ class HandoverWriter:
 
         Raises CompactionRefused if no model can, and what `approve` raises.
         """
-        self._approve, self._summarizer.spent, self._summarizer.approved = approve, Spending(), None
+        self._approve = approve
+        self._summarizer.spent = Spending()
+        self._summarizer.approved = None
         range_ = HandoverRange(upto, 0, 0, 0)
         event, _ = await self._write(ON_REQUEST, range_, is_checkpoint=True, needs_model=True)
         return msgspec.structs.replace(event, index="", read=0), event.read
@@ -741,7 +758,8 @@ class HandoverWriter:
         The event has not what is known only on recording: its index, and the usage after it. Return also why
         a draft may say too little; one that is recorded at once may not.
         """
-        session, (transcript, policy, frame, _) = self._session, self._now()
+        session = self._session
+        transcript, policy, frame, _ = self._now()
         started_at_ms = session.clock()
         self._publish_phase("read")
         source = HandoverSource.read(
@@ -823,7 +841,8 @@ class HandoverWriter:
         Raises SummaryRefused if what they wrote says too little, except on the last try. A draft is returned
         with that doubt: the user can judge it.
         """
-        session, result = self._session, SummaryResult[Sections](None)
+        session = self._session
+        result = SummaryResult[Sections](None)
         if ask_model:
             task = await asyncio.to_thread(source.task, session.prompts["handover"], focus)
             result = await self._summarizer.summarize(

@@ -55,7 +55,8 @@ class HandoverRevisions:
     """
 
     def __init__(self, session: Session, writer: HandoverWriter) -> None:
-        self._session, self.writer = session, writer
+        self._session = session
+        self.writer = writer
 
     async def draft(self, seq: int) -> RevisionDraft:
         """Return the recorded handover `seq` for editing. Its time grows with what it covers."""
@@ -108,7 +109,9 @@ class HandoverRevisions:
 
     def _events_to_record(self, event: HandoverMade) -> tuple[Event, ...]:
         """Return the event with the usage before and after it. Raises CompactionRefused if outdated."""
-        policy, frame, transcript = self._session.policy, self._session.frame, self._session.transcript
+        policy = self._session.policy
+        frame = self._session.frame
+        transcript = self._session.transcript
         active_handover(transcript, event.revises)
         before, after = (
             measure_usage(project(log, policy, frame), log, policy, frame).used
@@ -132,7 +135,8 @@ class Handovers(BackgroundJob):
         checkpoints: BackgroundJob,
     ) -> None:
         super().__init__(session, "handover", approvals)
-        self._rewriter, self._checkpoints = rewriter, checkpoints
+        self._rewriter = rewriter
+        self._checkpoints = checkpoints
         self.writer = HandoverWriter(session, rewriter)
         self.previews = HandoverWriter(session, rewriter, is_published=False)
         self.revisions = HandoverRevisions(session, self.writer)
@@ -145,9 +149,11 @@ class Handovers(BackgroundJob):
         """Cancel a due handover once other changes made the room that it has to make, or turned it off."""
         match update:
             case EventRecorded(recorded=RecordedEvent(event=HandoverMade())):
-                self._is_due, self._saved_draft = False, None
+                self._is_due = False
+                self._saved_draft = None
             case _ if self._is_due:
-                gauge, policy = self._rewriter.gauge(), self._session.policy
+                gauge = self._rewriter.gauge()
+                policy = self._session.policy
                 least = compaction_due.least_gain(policy, gauge)
                 if not policy.enabled or not gauge.trigger_at(gauge.used + least).is_due:
                     self._is_due = False
@@ -162,7 +168,8 @@ class Handovers(BackgroundJob):
         """Start the due handover, if there is one and none is written."""
         if self.is_busy:
             return
-        policy, transcript = self._session.policy, self._session.transcript
+        policy = self._session.policy
+        transcript = self._session.transcript
         gauge = self._rewriter.gauge()
         range_ = compaction_due.handover_due(transcript, policy, gauge, self._session.clock())
         current = transcript.window.handover
@@ -215,7 +222,8 @@ class Handovers(BackgroundJob):
 
     def _start_for_room(self) -> OptionalText | None:
         """Start a handover by a model. Return why that can't be, None once it runs."""
-        transcript, gauge = self._session.transcript, self._rewriter.gauge()
+        transcript = self._session.transcript
+        gauge = self._rewriter.gauge()
         range_ = compaction_due.handover_now(transcript, self._session.policy, gauge)
         if range_ is None:
             return ""
@@ -257,7 +265,8 @@ class Handovers(BackgroundJob):
         Raises CompactionRefused if there is nothing to cover, ModelNotChosen.
         """
         self._session.model_choice.require()
-        transcript, policy = self._session.transcript, self._session.policy
+        transcript = self._session.transcript
+        policy = self._session.policy
         range_ = range_on_request(transcript, policy, self._rewriter.gauge())
         self._start_for_now(lambda: self.writer.run(ON_REQUEST, range_, focus))
 

@@ -64,7 +64,8 @@ class Observations(BackgroundJob):
 
     def __init__(self, session: Session, rewriter: WindowRewriter, approvals: SpendApprovals | None) -> None:
         super().__init__(session, "observations", approvals)
-        self._rewriter, self._summarizer = rewriter, Summarizer(session)
+        self._rewriter = rewriter
+        self._summarizer = Summarizer(session)
         self._is_manual = False  # True if the user asked for those that run, or wait for an approval
         self._approve: ApproveSpending = approve_any
 
@@ -84,7 +85,8 @@ class Observations(BackgroundJob):
         if gauge.is_full or not gauge.is_due:
             return False
         if not self.is_running:
-            transcript, policy = self._session.transcript, self._session.policy
+            transcript = self._session.transcript
+            policy = self._session.policy
             event_range = compaction_due.observation_relief(transcript, policy, gauge, self._session.clock())
             if event_range is not None and not self.is_blocked(
                 (event_range.after, event_range.replaces), event_range.tokens, refresh=False
@@ -135,9 +137,11 @@ class Observations(BackgroundJob):
         if not self._answer(reply == "allow") or reply == "refuse":
             return
         if self._is_manual:
-            event_range, approve = self._find_possible(), self.require_confirmation
+            event_range = self._find_possible()
+            approve = self.require_confirmation
         else:
-            event_range, approve = self._find_due(), self.require_approval
+            event_range = self._find_due()
+            approve = self.require_approval
         if event_range is not None:
             self._start(event_range, self._is_manual, approve)
 
@@ -167,7 +171,8 @@ class Observations(BackgroundJob):
         return observations_seq is not None
 
     async def _try(self, event_range: EventRange, is_manual: bool) -> int | None:
-        self._rewriter.observing_range, self._summarizer.spent = event_range, Spending()
+        self._rewriter.observing_range = event_range
+        self._summarizer.spent = Spending()
         try:
             return await self._distill(event_range, is_manual)
         except CompactionRefused as error:
@@ -176,7 +181,8 @@ class Observations(BackgroundJob):
         except SpendNotApproved:
             return None
         finally:
-            self._rewriter.observing_range, self._approve = None, approve_any
+            self._rewriter.observing_range = None
+            self._approve = approve_any
             self._publish_phase("idle")
 
     async def _distill(self, event_range: EventRange, is_manual: bool) -> int:
@@ -199,7 +205,8 @@ class Observations(BackgroundJob):
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         if phase not in ("summarize", "check", "write"):
             self._summarizer.approved = None
-        approved, being_read = self._summarizer.approved, self._rewriter.observing_range
+        approved = self._summarizer.approved
+        being_read = self._rewriter.observing_range
         turns: OptionalText = ""
         if being_read is not None:
             turns = compacted_turns(self._session.transcript, being_read.after, being_read.upto)
@@ -283,7 +290,8 @@ class Observations(BackgroundJob):
         self, source: ObservationSource, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
         """Return the event without its index."""
-        policy, event_range = self._session.policy, source.event_range
+        policy = self._session.policy
+        event_range = source.event_range
         quote_budget = user_text_budget(policy.user_text_tokens, self._session.managed_window)
         if not event_range.replaces:
             quote_budget -= self._already_quoted_tokens(source.generations)
@@ -301,7 +309,8 @@ class Observations(BackgroundJob):
         ledger = covered.ledger.text(policy.ledger_tokens)
         text = "\n".join([*map(observation.observation_bullet, facts), ledger])
         whole_seqs = whole_texts(source.items, quote_budget)
-        missing_chars, transcript = policy.ledger_tokens * CHARS_PER_TOKEN, self._session.transcript
+        missing_chars = policy.ledger_tokens * CHARS_PER_TOKEN
+        transcript = self._session.transcript
         todo_list = transcript.todo_list_between(event_range.after, event_range.upto)
         coverage = await asyncio.to_thread(
             check_covered_facts, covered, text, missing_chars, whole_seqs, todo_list

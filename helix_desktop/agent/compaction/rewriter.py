@@ -100,7 +100,8 @@ class WindowRewriter:
         self._session = session
         self.observing_range: EventRange | None = None
         self._projector = Projector()
-        self._names, self._index_lines = IdentifierIndex(), IndexLines()
+        self._names = IdentifierIndex()
+        self._index_lines = IndexLines()
         self._note_tokens = NoteTokens(session.counter)
         self._unread: list[LogItem] = []
         self._measured_for: _State | None = None
@@ -130,14 +131,16 @@ class WindowRewriter:
                         self._unread = []
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        gauge, session = self.gauge(), self._session
+        gauge = self.gauge()
+        session = self._session
         if self._window is None:
             self._window = self._projector.project(session.transcript, session.policy, session.frame)
         return self._window, gauge
 
     def gauge(self) -> UsageGauge:
         """Return the usage of the next request, without making it: most work that may be due asks no more."""
-        transcript, (policy, frame, _) = self._session.transcript, self._session.settings()
+        transcript = self._session.transcript
+        policy, frame, _ = self._session.settings()
         planned = None if transcript.opening_seq else transcript.opening  # it changes without an event
         state = (transcript.newest, policy, frame, planned)
         if (
@@ -145,7 +148,8 @@ class WindowRewriter:
             or self._measured_for is None
             or not all(map(operator.is_, self._measured_for, state))
         ):
-            self._measured_for, self._window = state, None
+            self._measured_for = state
+            self._window = None
             self._gauge = measure_next_request(transcript, policy, frame)
         return self._gauge
 
@@ -164,8 +168,10 @@ class WindowRewriter:
             return
         if policy.anchor_tokens:
             self._names.update(transcript)
-        is_cold, gauge = self.is_cold(), self.gauge()
-        candidates, newest = caching.sweep_with_rewrite(transcript, policy, gauge), transcript.newest
+        is_cold = self.is_cold()
+        gauge = self.gauge()
+        candidates = caching.sweep_with_rewrite(transcript, policy, gauge)
+        newest = transcript.newest
         due_sweep = (
             candidates
             if candidates is not None
@@ -193,7 +199,8 @@ class WindowRewriter:
     def _due_folds(
         self, gauge: UsageGauge, candidates: SweepPlan | None, rewritten_from: int, is_cold: bool
     ) -> list[FoldPlan]:
-        transcript, policy = self._session.transcript, self._session.policy
+        transcript = self._session.transcript
+        policy = self._session.policy
         plans = early_compaction.due_folds(
             transcript, policy, gauge, candidates, rewritten_from, is_cold, self._protected_edges
         )
@@ -244,7 +251,8 @@ class WindowRewriter:
         def decide() -> list[Event]:
             if observation.pending_observations(self._session.transcript) != observations_seq:
                 return []
-            policy, frame = self._session.policy, self._session.frame
+            policy = self._session.policy
+            frame = self._session.frame
             now = self._session.transcript
             after = now.fork_with(ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0))
             saved = estimate_next_request(now, policy, frame) - estimate_next_request(after, policy, frame)
@@ -287,7 +295,8 @@ class WindowRewriter:
         """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
         transcript = self._session.transcript
         rewrite_seq = transcript.window.last_rewrite_seq
-        after, upto = fold_plan.after, fold_plan.upto
+        after = fold_plan.after
+        upto = fold_plan.upto
         text, entries = build_index_entry(transcript, after, upto, index_lines=self._index_lines)
         content = index_content(text, "fold", f"e{after + 1}-e{upto}")
         items = transcript.messages.between(after, upto)
@@ -333,7 +342,8 @@ class WindowRewriter:
         return self._names.anchor_line(FOLD_TITLE, visible, max_tokens)
 
     async def _sweep_event(self, plan: SweepPlan, reason: SweepReason) -> SweepMade:
-        transcript, policy = self._session.transcript, self._session.policy
+        transcript = self._session.transcript
+        policy = self._session.policy
         items = [item for seq in plan.swept if (item := transcript.messages.item(seq)) is not None]
         answers = [item for item in items if isinstance(item.event, ToolAnswered)]
         messages = [item for item in items if isinstance(item.event, UserSpoke) and item.event.short]
@@ -376,7 +386,8 @@ class WindowRewriter:
 
         For the others see `sweep_plans.sweep_now`.
         """
-        policy, needed = self._session.policy, self._own_count(tokens)
+        policy = self._session.policy
+        needed = self._own_count(tokens)
         transcript = self._session.transcript
         await self._sweep(
             lambda: sweep_plans.sweep_now(transcript, policy, newest, needed, restored, last),
@@ -393,19 +404,23 @@ class WindowRewriter:
 
     async def sweep_newest_call(self) -> None:
         """Sweep what the newest calls were given, if that frees most."""
-        transcript, policy = self._session.transcript, self._session.policy
+        transcript = self._session.transcript
+        policy = self._session.policy
         await self._sweep(lambda: sweep_plans.sweep_newest_call(transcript, policy), SweepReason.OVERFLOW)
 
     async def sweep_images(self, tokens: int, newest: bool = False, restored: bool = True) -> None:
         """Sweep the oldest images that free these tokens; for the others see `sweep_plans.sweep_images`."""
-        needed, transcript = self._own_count(tokens), self._session.transcript
+        needed = self._own_count(tokens)
+        transcript = self._session.transcript
         await self._sweep(
             lambda: sweep_plans.sweep_images(transcript, newest, needed, restored), SweepReason.OVERFLOW
         )
 
     async def fold_oldest(self, tokens: int) -> None:
         """Replace the oldest steps that free these tokens of the model by notes, if the policy makes any."""
-        policy, gauge, needed = self._session.policy, self.gauge(), self._own_count(tokens)
+        policy = self._session.policy
+        gauge = self.gauge()
+        needed = self._own_count(tokens)
         full = msgspec.structs.replace(gauge, used=gauge.window)  # a provider's window may be far smaller
         for plan in self._due_folds(full, None, 0, is_cold=True):
             if needed <= 0:
@@ -454,7 +469,8 @@ class WindowRewriter:
 
         `why_no_model` says why no model wrote a summary of them; empty if none was asked.
         """
-        policy, frame = self._session.policy, self._session.frame
+        policy = self._session.policy
+        frame = self._session.frame
         for plan in sweep_plans.plan_truncations(self._session.transcript, int(tokens / frame.ratio)):
             await self._record_fold(plan, policy, self._session.managed_window, why_no_model)
 
@@ -507,7 +523,8 @@ class EarlyRewrites:
     """
 
     def __init__(self, session: Session, rewriter: WindowRewriter) -> None:
-        self._session, self._rewriter = session, rewriter
+        self._session = session
+        self._rewriter = rewriter
         self._task: asyncio.Task[None] | None = None
         self._made_for: tuple[_Conditions, ContextPolicy] | None = None
         self._last_rewrite_seq = 0  # after they were made
@@ -518,7 +535,8 @@ class EarlyRewrites:
 
     async def make(self) -> None:
         """Make them. A failure is left to the next request, which makes them again."""
-        conditions, policy = self._conditions(), self._session.policy
+        conditions = self._conditions()
+        policy = self._session.policy
         with suppress(HelixError):
             await self._rewriter.apply_due_rewrites()
             self._made_for = conditions, policy

@@ -63,7 +63,9 @@ class BackgroundJob:
         self, session: Session, work: BackgroundWork, approvals: SpendApprovals | None = None
     ) -> None:
         """With `approvals` it keeps to the session's budget."""
-        self._session, self._work, self._approvals = session, work, approvals
+        self._session = session
+        self._work = work
+        self._approvals = approvals
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -127,7 +129,8 @@ class SummaryWait:
     def __init__(self, session: Session) -> None:
         self._session = session
         self.is_active = False
-        self._ended, self._why_ended = asyncio.Event(), _NOT_ENDED
+        self._ended = asyncio.Event()
+        self._why_ended = _NOT_ENDED
 
     async def wait_for(self, job: BackgroundJob) -> OptionalText:
         """Wait until a job has ended, at most `MAX_WAIT_S`. Return why it was given up; empty if it was not.
@@ -397,7 +400,9 @@ class _Attempt(Generic[T]):
     async def estimate(
         self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
     ) -> CostEstimate:
-        model, input_tokens, calls = _choose_model(models, tokens, self._session.transcript), tokens, 1
+        model = _choose_model(models, tokens, self._session.transcript)
+        input_tokens = tokens
+        calls = 1
         capacity = _input_capacity(model, self._session.transcript)
         if tokens > capacity:
             density = _size(request) / max(1, tokens)
@@ -405,12 +410,11 @@ class _Attempt(Generic[T]):
             input_tokens = min(input_tokens, capacity)
             if len(parts) > 1:
                 sizes = await asyncio.to_thread(lambda: [_size(full_request(part)) for part in parts])
-                input_tokens, calls = int(sum(sizes) / density), len(parts)
+                input_tokens = int(sum(sizes) / density)
+                calls = len(parts)
             if len(parts) > 1 and task.merge_title:
-                input_tokens, calls = (
-                    input_tokens + calls * SUMMARY_TOKENS + int(task.fixed_chars / density),
-                    calls + 1,
-                )
+                input_tokens = input_tokens + calls * SUMMARY_TOKENS + int(task.fixed_chars / density)
+                calls = calls + 1
         ratio = tokenizer_ratio(self._session.transcript, model.info.label)
         return estimate_cost(model.info, round(input_tokens * ratio), calls * SUMMARY_TOKENS, calls)
 
@@ -586,7 +590,8 @@ class _Attempt(Generic[T]):
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(_text("It took more than {count} calls.", count=_MAX_CALLS))
         self._calls += 1
-        partial_text, ratio = "", tokenizer_ratio(self._session.transcript, model.info.label)
+        partial_text = ""
+        ratio = tokenizer_ratio(self._session.transcript, model.info.label)
         meter = CallMeter(model.info, round(tokens * ratio))
         self._on_partial_text(partial_text)
         try:

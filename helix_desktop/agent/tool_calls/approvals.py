@@ -43,7 +43,9 @@ text = TextContext("Tools")
 
 _RULE_SAYS = " A saved rule says: "
 
-_LONG_COMMAND, _MANY_PLACES = 200, 200  # characters; what is less is decided in some milliseconds
+# characters; what is less is decided in some milliseconds
+_LONG_COMMAND = 200
+_MANY_PLACES = 200
 
 QuestionFilter = Callable[[str, ApprovalRequest], bool]
 """Returns True for the open approval requests of a session to evaluate again."""
@@ -106,7 +108,8 @@ class InteractiveApprover:
     async def _wait(self, session_id: str, ask: UserAsk) -> Any:
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         key = (session_id, ask.call_id)
-        self._futures[key], self._asks[key] = future, ask
+        self._futures[key] = future
+        self._asks[key] = ask
         try:
             return await future
         finally:
@@ -115,7 +118,8 @@ class InteractiveApprover:
 
     def answer(self, session_id: str, call_id: str, reply: UserReply) -> bool:
         key = (session_id, call_id)
-        future, ask = self._futures.get(key), self._asks.get(key)
+        future = self._futures.get(key)
+        ask = self._asks.get(key)
         if future is None or future.done() or isinstance(ask, Question) != isinstance(reply, QuestionReply):
             return False
         future.set_result(reply)
@@ -145,8 +149,10 @@ class ApprovalService:
         `is_demo` returns True if the offline demo model answers the session.
         """
         self._is_demo = is_demo
-        self._permissions, self._approver = permissions, approver
-        self._session_permissions, self._reevaluate = session_permissions, reevaluate
+        self._permissions = permissions
+        self._approver = approver
+        self._session_permissions = session_permissions
+        self._reevaluate = reevaluate
         self._named_places: set[str] = set()  # paths that an allowed call changes and nothing brings back
 
     async def decide(
@@ -157,7 +163,8 @@ class ApprovalService:
         The caller saves the outcome's rule with `save_rule`.
         """
         while True:
-            rules, mode = self._rules(), self._session_permissions.mode
+            rules = self._rules()
+            mode = self._session_permissions.mode
             if _takes_long(request):
                 decision, is_safe, coverage, near = await asyncio.to_thread(_evaluate, rules, request, mode)
             else:
@@ -314,7 +321,8 @@ class FixedApprover:
         return None
 
 
-KEEP, TAKE_BACK = text("Keep"), text("Take back")
+KEEP = text("Keep")
+TAKE_BACK = text("Take back")
 _NAMED = 8  # files that the question names
 _NOTES: dict[AutoRunOutcome, str] = {
     "removed": "Taken back, because other programs would run or follow it by themselves",
@@ -338,8 +346,12 @@ class AutoRunDecisions:
     ) -> None:
         """`ask` shows a question; with `is_unattended` no user is there, and the rules alone decide."""
         self._replies: set[asyncio.Task[QuestionReply | None]] = set()
-        self._approvals, self._store, self._ask = approvals, store, ask
-        self._session_id, self._scope, self._is_unattended = session_id, scope, is_unattended
+        self._approvals = approvals
+        self._store = store
+        self._ask = ask
+        self._session_id = session_id
+        self._scope = scope
+        self._is_unattended = is_unattended
 
     async def decide(self, call_id: str, outcome: ApprovalOutcome, result: ToolResult) -> ToolResult:
         """Return a result with what became of its changes, and with a note of that for the model.

@@ -30,7 +30,8 @@ class FileVersionTracker:
     """The check of one session's files; without a checker it never finds a change."""
 
     def __init__(self, session: Session, checker: FileVersionChecker | None) -> None:
-        self._session, self._checker = session, checker
+        self._session = session
+        self._checker = checker
 
     async def with_versions(
         self, call: ToolCall, request: ApprovalRequest | None, result: ToolResult

@@ -77,7 +77,9 @@ class RunningCall:
     """
 
     def __init__(self, call: ToolCall, started_at_ms: int) -> None:
-        self.call, self.started_at_ms, self.tail = call, started_at_ms, ""
+        self.call = call
+        self.started_at_ms = started_at_ms
+        self.tail = ""
         self.share: float | None = None
         self.stopped = self.is_cut_off = False  # by the user alone, or with its turn
 
@@ -301,8 +303,13 @@ class ToolRunner:
         changes: ChangeRecorder,
         auto_run: AutoRunDecisions,
     ) -> None:
-        self._session, self._tools, self._approvals, self._gate = session, tools, approvals, gate
-        self._file_versions, self._changes, self._auto_run = file_versions, changes, auto_run
+        self._session = session
+        self._tools = tools
+        self._approvals = approvals
+        self._gate = gate
+        self._file_versions = file_versions
+        self._changes = changes
+        self._auto_run = auto_run
         self._intake = Intake(session.counter)
         self.running_calls = RunningCalls()
         self._partial_outputs = PartialOutputs(session)
@@ -438,7 +445,8 @@ class ToolRunner:
 
         Asked as an approval is, before the call: one wait, one order of cards, one list of what is open.
         """
-        session, started_at_ms = self._session, self._session.clock()
+        session = self._session
+        started_at_ms = self._session.clock()
         session.publish(QuestionAsked(question))
         question_shown.set()
         reply = await self._approvals.reply(session.id, question)
@@ -468,9 +476,11 @@ class ToolRunner:
             await _settled(earlier)
             again = await self._user_ask(call)
             if isinstance(again, ApprovalRequest):
-                request, outcome = again, await self._decide(again, question_shown)
+                request = again
+                outcome = await self._decide(again, question_shown)
         while outcome.decision != "deny" and (changed := await self._changed_request(call, request)):
-            request, outcome = changed, await self._decide(changed, question_shown)
+            request = changed
+            outcome = await self._decide(changed, question_shown)
         if outcome.is_unasked:
             return request, outcome
         saved_rule = await self._save_rule(outcome.rule_to_save)
@@ -584,7 +594,8 @@ class ToolRunner:
 
     def _make_ask_user(self, call: ToolCall) -> AskUser:
         """Return what puts the questions of a call's server to the user, one after the other."""
-        session, one_at_a_time = self._session, asyncio.Lock()
+        session = self._session
+        one_at_a_time = asyncio.Lock()
 
         async def ask(question: ServerQuestion) -> ServerReply | None:
             async with one_at_a_time:

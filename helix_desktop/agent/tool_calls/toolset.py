@@ -24,7 +24,8 @@ class SessionTools:
 
     def __init__(self, tools: Tools, session_tools: Tools) -> None:
         """`session_tools` answer the calls of their names."""
-        self._tools, self._session_tools = tools, session_tools
+        self._tools = tools
+        self._session_tools = session_tools
         self._names = frozenset(spec.name for spec in session_tools.specs)
 
     @property
@@ -82,7 +83,8 @@ class Toolset:
 
     def _reload(self) -> None:
         names_by_likeness: dict[str, str] = {}
-        self._source_by_name, specs = {}, []
+        self._source_by_name = {}
+        specs = []
         for source, spec in ((tools, each) for tools in self._sources for each in tools.specs):
             likeness = spec.name.casefold().replace("-", "_")
             if not _NAME.fullmatch(spec.name) or likeness in names_by_likeness:
