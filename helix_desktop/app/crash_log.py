@@ -50,7 +50,8 @@ def close_window_logs(stacks: TextIO) -> None:
     stacks.close()
     for handler in tuple(log.handlers):
         close_log(handler)
-    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+    sys.excepthook = sys.__excepthook__
+    threading.excepthook = threading.__excepthook__
 
 
 def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

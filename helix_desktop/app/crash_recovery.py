@@ -51,7 +51,8 @@ class RunMarker:
     def crashed_run(self) -> LastRun | None:
         """Return the run that crashed; None if the last one ended well. Call it before `start`."""
         try:
-            data, changed = read_regular(self._path), self._path.stat().st_mtime
+            data = read_regular(self._path)
+            changed = self._path.stat().st_mtime
         except OSError:
             return None
         try:

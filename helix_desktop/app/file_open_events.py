@@ -27,7 +27,8 @@ async def open_target(
 
     `place` is what the first window showed in the last run. Raises HelixError.
     """
-    workspaces, import_export = controllers.workspace_controller, controllers.import_export
+    workspaces = controllers.workspace_controller
+    import_export = controllers.import_export
     if is_from_outside(launch_target) and is_first:
         await workspaces.restore_last(place=place)
     if launch_target.startswith(IMPORT_PREFIX):
@@ -44,7 +45,8 @@ class TargetParser:
     """Parses files that the system asks to open, and reports those that can't be opened."""
 
     def __init__(self, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]) -> None:
-        self._on_target, self._on_error = on_target, on_error
+        self._on_target = on_target
+        self._on_error = on_error
 
     def handle(self, path: str) -> None:
         """Open a file, or report why it cannot be opened."""

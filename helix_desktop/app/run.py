@@ -186,7 +186,8 @@ async def _run_window(
 
     _install_signal_handlers(asyncio.get_running_loop(), instance, end)
     controllers = wire_app(data_dir, window_context)
-    services, windows = controllers.services, controllers.windows
+    services = controllers.services
+    windows = controllers.windows
     last_windows = load_windows(window_context.window_state)
 
     def follow(opened: ControlledWindow) -> None:
@@ -381,8 +382,10 @@ def _wire_window(
 
 
 def _build_pages(window_context: WindowContext) -> None:
-    window, start = window_context.window, window_context.actions.start
-    parent, window_state = window.session_pages, window_context.window_state
+    window = window_context.window
+    start = window_context.actions.start
+    parent = window.session_pages
+    window_state = window_context.window_state
     chat = ChatPage(parent)
     panel = ContextPanel(window.panel_pane)
     window.key_bindings.add_page(panel.keys)

@@ -21,7 +21,8 @@ _ANSWER_TIMEOUT_S = 8.0  # for a window that listens and may be busy; then it co
 _START_OR_END_TIMEOUT_S = 30.0  # for one that does not listen yet, or no more: it starts or ends
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
-_TOKEN, _MAX_TOKEN_CHARS = "XDG_ACTIVATION_TOKEN", 1_000
+_TOKEN = "XDG_ACTIVATION_TOKEN"
+_MAX_TOKEN_CHARS = 1_000
 _ANY_PROCESS = -1
 _HANDLED_PROPERTY = "heard"
 

@@ -48,7 +48,8 @@ class WindowStateFile:
 
     def appearance(self) -> tuple[ThemeMode, int]:
         """Return theme and text size of the last run, which the first frame needs before any settings."""
-        theme, text_px = self._fields.get("theme"), self._fields.get("text_px")
+        theme = self._fields.get("theme")
+        text_px = self._fields.get("text_px")
         mode = next((known_mode for known_mode in THEME_MODES if known_mode == theme), THEME_MODES[0])
         return mode, text_px if isinstance(text_px, int) and text_px in TEXT_PX else BASE_PX
 
