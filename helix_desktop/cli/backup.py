@@ -114,9 +114,11 @@ def backup(args: argparse.Namespace) -> int:
     async def work(services: AppServices) -> int:
         folder = args.folder.absolute()
         await services.backup.check_folder(folder)
-        records, errors = services.backup.stored_workspaces(), [*services.backup.unreadable_workspaces()]
+        records = services.backup.stored_workspaces()
+        errors = [*services.backup.unreadable_workspaces()]
         if args.workspace is not None:
-            requested, errors = resolve_workspace(services, args), []
+            requested = resolve_workspace(services, args)
+            errors = []
             records = [record for record in records if record.id == requested.id]
         for error in errors:
             print_notice(error_text(error))

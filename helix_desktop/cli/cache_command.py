@@ -117,7 +117,8 @@ async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
         print_out(_list_line(hit.entry))
         _print_matches(hit)
     for handover in handovers:
-        event, session = f"e{handover.seq}", handover.session
+        event = f"e{handover.seq}"
+        session = handover.session
         print_out(tr("handover summary {event} of session {session}", event=event, session=session))
         _print_matches(handover)
     print_err(_found_text(results, len(handovers)))
@@ -502,7 +503,8 @@ async def _resolve_handle(handle: str, workspace: OpenWorkspace) -> str:
     """Return entry numbers as they are, and the digest of anything else. Raises HelixError for the user."""
     plain = handle.strip().strip("\"'`").rstrip("….").lower()
     if match := _ENTRY_RANGE.fullmatch(plain):
-        first, last = int(match[1]), int(match[2] or match[1])
+        first = int(match[1])
+        last = int(match[2] or match[1])
         if last < first:
             raise InvalidInput(
                 text("{handle} ends before it begins.", handle=repr(handle)),

@@ -183,7 +183,8 @@ class ProgressPrinter:
 
     def __init__(self, job: str = "") -> None:
         self._job = job
-        self._is_terminal, self._printed_share = sys.stderr.isatty(), 0.0
+        self._is_terminal = sys.stderr.isatty()
+        self._printed_share = 0.0
 
     def update(self, done: int, total: int) -> None:
         """Print the progress if it has advanced enough."""
@@ -224,7 +225,8 @@ class TurnPrinter:
         transcript_of: Callable[[str], Transcript | None],
         on_output_error: Callable[[], object],
     ) -> None:
-        self._as_json, self._transcript_of = as_json, transcript_of
+        self._as_json = as_json
+        self._transcript_of = transcript_of
         self._on_output_error = on_output_error
         self.output_error: OSError | None = None
         self.had_error = False
@@ -411,7 +413,8 @@ def _changed_text(event: FilesChanged | ChangesRecorded) -> str:
 
 
 def _answer_text(output: ToolAnswered) -> str:
-    name, size = f"{display_name(output.name)} {output.target}".rstrip(), format_size(output.size)
+    name = f"{display_name(output.name)} {output.target}".rstrip()
+    size = format_size(output.size)
     call = escape_hidden_name(name)
     if not output.digest:
         return tr("{call}: {outcome}, {size}", call=call, outcome=_outcome_text(output), size=size)
@@ -443,6 +446,7 @@ def _budget_text(neared: BudgetNeared) -> str:
     if neared.most_tokens:
         amounts.append(tr("{spent} of {limit} tokens", spent=neared.tokens, limit=neared.most_tokens))
     if neared.most_cost:
-        spent, limit = format_usd(neared.cost), format_usd(neared.most_cost)
+        spent = format_usd(neared.cost)
+        limit = format_usd(neared.most_cost)
         amounts.append(tr("{spent} of {limit}", "US dollars", spent=spent, limit=limit))
     return tr("budget used: {amounts}", amounts=" · ".join(amounts))

@@ -111,7 +111,8 @@ def _measure_all(
     sources: Sequence[_Source], policy: ContextPolicy, window: int
 ) -> tuple[list[_Measured], list[InvalidRecording]]:
     """Return the figures of the sources, and why some have none."""
-    measured, errors = list[_Measured](), list[InvalidRecording]()
+    measured = list[_Measured]()
+    errors = list[InvalidRecording]()
     reported_at = time.monotonic()
     for done, source in enumerate(sources, 1):
         try:
@@ -137,7 +138,8 @@ def _print_figures(measured: Sequence[_Measured], as_json: bool) -> None:
         return
     names = [translate(name) for name, _ in _ROWS]
     cells = [cell(totals) for _, cell in _ROWS]
-    name_width, cell_width = max(map(len, names)), max(map(len, cells))
+    name_width = max(map(len, names))
+    cell_width = max(map(len, cells))
     for name, cell in zip(names, cells, strict=True):
         print_out(f"{name:<{name_width}}  {cell:>{cell_width}}")
     for each in measured:

@@ -81,7 +81,9 @@ def rewrite_lines(log: Sequence[RecordedEvent], *, is_managed: bool = True) -> I
     Below a handover or checkpoint stands, indented, what is open by it: as on its card in the window. Also as
     there, observations are listed where they took the place of messages. `is_managed` is of the workspace.
     """
-    words, so_far, sizes = RewriteWords(Transcript(log), is_managed=is_managed), Transcript(), RewriteSizes()
+    words = RewriteWords(Transcript(log), is_managed=is_managed)
+    so_far = Transcript()
+    sizes = RewriteSizes()
     placed = {recorded.event.made for recorded in log if isinstance(recorded.event, ObservationsPlaced)}
     for recorded in log:
         so_far.apply(recorded)
@@ -136,17 +138,20 @@ class RewriteWords:
 
     def __init__(self, transcript: Transcript, *, is_managed: bool = True) -> None:
         policy = transcript.session_policy
-        self._transcript, self._is_managed = transcript, is_managed if policy is None else policy.enabled
+        self._transcript = transcript
+        self._is_managed = is_managed if policy is None else policy.enabled
         self._titles = handover_titles(transcript)
         written = transcript.written_handovers.items()
         self._updates = {made.revises or made.checkpoint: self._titles[seq] for seq, made in written}
 
     def line(self, seq: int, event: Rewrite, size: RewriteSize | None = None) -> str:
         """Return the words about a rewrite: where its `size` is not known, with the tokens that it saved."""
-        transcript, rewrites = self._transcript, self._transcript.rewrites
+        transcript = self._transcript
+        rewrites = self._transcript.rewrites
         match event:
             case Undone(target=target) | Redone(target=target):
-                is_undo, changed = isinstance(event, Undone), rewrites.by_seq.get(target)
+                is_undo = isinstance(event, Undone)
+                changed = rewrites.by_seq.get(target)
                 title = f"e{target}" if changed is None else self._title(target, changed)
                 of_one = undo_of_one_text(target, transcript, is_undo=is_undo)
                 return of_one or undo_text(title, is_undo=is_undo)

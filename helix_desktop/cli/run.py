@@ -201,7 +201,8 @@ def _require_named_model(
 
 def _warn_model_change(conversation: Conversation) -> None:
     """Warn if another model than before answers in a session: it is sent the whole conversation."""
-    previous, current = conversation.session.transcript.last_model, conversation.model.label
+    previous = conversation.session.transcript.last_model
+    current = conversation.model.label
     if previous not in ("", current):
         print_notice(tr("Model changed from {previous} to {current}.", previous=previous, current=current))
 
@@ -239,7 +240,8 @@ async def _apply_effort(
     effort: Effort = args.effort
     if effort and effort != conversation.session.transcript.chosen_effort:
         await workspace.choose_effort(conversation.session.id, effort)
-    level, model = conversation.session.effort, conversation.model.label
+    level = conversation.session.effort
+    model = conversation.model.label
     if not effort or effort in ("default", level):
         return
     if not level:

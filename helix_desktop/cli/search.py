@@ -32,7 +32,8 @@ tr = Translator("Command line")
 
 _SHORT_DIGEST = 12  # digits of a hash in a list
 _INDEX_S = 0.8  # seconds for which a search waits until new messages are indexed
-_BOLD, _PLAIN = "\x1b[1m", "\x1b[22m"
+_BOLD = "\x1b[1m"
+_PLAIN = "\x1b[22m"
 
 
 def search(args: argparse.Namespace) -> int:
@@ -105,7 +106,8 @@ def _write_marked(head: str, text: str, terms: tuple[str, ...]) -> None:
     if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         print_out(head + text)
         return
-    marked, end = "", 0
+    marked = ""
+    end = 0
     for start, stop in word_spans(text, terms):
         if start >= end:
             marked += f"{text[end:start]}{_BOLD}{text[start:stop]}{_PLAIN}"
@@ -156,7 +158,8 @@ def _document(services: AppServices, findings: SearchFindings, sessions: list[Se
 
 
 def _session_document(services: AppServices, session: SessionHits) -> dict[str, Any]:
-    record, summary = services.registry.get(session.workspace_id), session.summary
+    record = services.registry.get(session.workspace_id)
+    summary = session.summary
     return {
         "workspace": record.id,
         "path": record.path,

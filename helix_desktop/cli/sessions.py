@@ -113,7 +113,8 @@ def branch(args: argparse.Namespace) -> int:
         await _record_what_a_crash_left(workspace, parent)
         created = await workspace.branches.create(parent, args.at, title_line(args.title))
         if args.at and created.branch_seq != args.at:
-            at, asked = f"e{created.branch_seq}", f"e{args.at}"
+            at = f"e{created.branch_seq}"
+            asked = f"e{args.at}"
             print_notice(tr("{asked} isn't the end of a step; branched at {event}.", asked=asked, event=at))
         if args.json:
             print_json(session_as_builtins(created))

@@ -158,7 +158,8 @@ def add_installation(commands: Commands, common: argparse.ArgumentParser) -> Non
 
 _MESSAGE = '{"role": "system|user|assistant|tool", "content": TEXT}'
 _CALLS = '"tool_calls": [{"id", "name", "arguments"}]'
-_CALL_ID, _NAME = '"tool_call_id"', '"name"'
+_CALL_ID = '"tool_call_id"'
+_NAME = '"name"'
 
 
 def add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -513,7 +514,8 @@ def _add_filters(command: argparse.ArgumentParser) -> None:
     add_text(command, "--path", "TEXT", tr("only targets that contain this text"))
     add_text(command, "--from-session", "ID", tr("only entries that this session saved first"))
     add_value(command, "--prefix", "HEX", tr("only digests with this prefix"), types.hash_prefix)
-    smallest, largest = tr("minimum size, such as 100KB or 2MB"), tr("maximum size, such as 100KB or 2MB")
+    smallest = tr("minimum size, such as 100KB or 2MB")
+    largest = tr("maximum size, such as 100KB or 2MB")
     add_value(command, "--min-size", "SIZE", smallest, types.byte_count, default=0)
     add_value(command, "--max-size", "SIZE", largest, types.byte_count)
     newer = tr("only entries saved within this time, such as 12h, 7d or 4w")

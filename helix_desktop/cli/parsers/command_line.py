@@ -42,14 +42,16 @@ def move_leading_options(argv: Sequence[str]) -> list[str]:
     staying, moved = _split(argv[:index])
     if index == len(argv) or argv[index] == OPEN_COMMAND:
         return [*(word for word in argv[:index] if word != _END_OF_OPTIONS), *argv[index:]]
-    command, behind = argv[index], list(argv[index + 1 :])
+    command = argv[index]
+    behind = list(argv[index + 1 :])
     if command not in _COMMAND_GROUPS:
         return [*staying, command, *moved, *behind]
     verb_index = first_positional(behind)
     of_group, moved_of_group = _split(behind[:verb_index])
     if verb_index == len(behind):  # the missing verb is the error, and not an option that the group lacks
         return [*staying, command, *of_group]
-    verb, arguments = behind[verb_index], behind[verb_index + 1 :]
+    verb = behind[verb_index]
+    arguments = behind[verb_index + 1 :]
     return [*staying, command, *of_group, verb, *moved, *moved_of_group, *arguments]
 
 
