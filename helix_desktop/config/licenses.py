@@ -22,8 +22,10 @@ from helix_desktop.domain.translatable_text import TextContext, verbatim
 
 _text = TextContext("Settings")
 
-LICENSES_FOLDER, PARTS_FILE = "licenses", "parts.toml"
-_SYSTEM, _PACKAGES = "system", "packages.json"
+LICENSES_FOLDER = "licenses"
+PARTS_FILE = "parts.toml"
+_SYSTEM = "system"
+_PACKAGES = "packages.json"
 """The packages that the builder took from its own system, with their copyright files; a checkout has none."""
 _COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
 _TEXT = re.compile(r"(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|UNLICENSE)[^/]*", re.IGNORECASE)
@@ -117,7 +119,8 @@ def _referenced_licenses(text: str) -> list[str]:
 
 
 def _unusable_error(path: Path, error: Exception) -> SettingsDamaged:
-    what, fix = _text("{file} can't be used.", file=path), _text("Reinstall Helix Desktop.")
+    what = _text("{file} can't be used.", file=path)
+    fix = _text("Reinstall Helix Desktop.")
     return SettingsDamaged(what, verbatim(f"{error}."), fix)
 
 
@@ -187,7 +190,8 @@ def _requirements(metadata: PackageMetadata) -> Iterator[tuple[tuple[str, ...], 
 
 
 def _distribution_component(distribution: Distribution, metadata: PackageMetadata) -> LicensedComponent:
-    name, version = metadata["Name"], metadata["Version"]
+    name = metadata["Name"]
+    version = metadata["Version"]
     texts = [
         (file.name, _read(file))
         for file in _metadata_folder(distribution, f"{name}-{version}").rglob("*")

@@ -11,7 +11,9 @@ from pathlib import Path
 
 from helix_desktop.config.paths import LOG_FILE
 
-_MAX_LOG_BYTES, _KEPT_LOG_FILES = 1_000_000, 3  # bytes per file, files
+# bytes per file, files
+_MAX_LOG_BYTES = 1_000_000
+_KEPT_LOG_FILES = 3
 log = logging.getLogger("helix_desktop")
 
 

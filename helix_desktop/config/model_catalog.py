@@ -96,7 +96,8 @@ class ModelCatalog:
 
         A local server decides itself with which window it runs an open model, so these are not looked up.
         """
-        host, is_local = _host(base_url), self.is_on_this_computer(base_url)
+        host = _host(base_url)
+        is_local = self.is_on_this_computer(base_url)
         for name in _name_variants(model):
             for vendor, entries in self._ranked(host):
                 entry = entries.get(name)

@@ -24,7 +24,8 @@ APP_DIR_NAME = "helix-desktop"
 DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
 WORKSPACES_FOLDER = "workspaces"
 """The folder that a data directory has, and no remains of one."""
-LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
+LOG_FILE = "helix-desktop.log"
+STACKS_FILE = "crash.log"
 """The files of the logs folder: what the app logs, and the stacks of crashes."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent

@@ -131,7 +131,8 @@ class KeychainItem:
 
     def _save(self, keychain: Keychain, keys: dict[str, str]) -> None:
         """Write new parts, then the head that names them, then drop the old parts: never a partial set."""
-        previous, self._parts = self._parts, ()
+        previous = self._parts
+        self._parts = ()
         text = json.dumps({"keys": keys})
         if len(text) > MAX_ITEM_CHARS:
             keys_json = json.dumps(keys)
@@ -178,7 +179,8 @@ class KeychainThread:
 
     def close(self) -> None:
         """Stop the thread; wait for it for half a second at most."""
-        thread, self._thread = self._thread, None
+        thread = self._thread
+        self._thread = None
         if thread is not None:
             self._jobs.put(None)
             thread.join(_CLOSE_TIMEOUT_S)
@@ -259,9 +261,11 @@ class SecretStore:
         find_keychain: Callable[[], Keychain] = system_keychain,
         timeout_s: float = KEYCHAIN_TIMEOUT_S,
     ) -> None:
-        self._environ, self._timeout_s = environ, timeout_s
+        self._environ = environ
+        self._timeout_s = timeout_s
         self._this_run: dict[str, str] = {}
-        self._keychain_thread, self._keychain_item = KeychainThread(), KeychainItem(find_keychain)
+        self._keychain_thread = KeychainThread()
+        self._keychain_item = KeychainItem(find_keychain)
         self.problem: OptionalText = ""
         """Why the keychain could not be used when it was last used; empty if it could."""
 

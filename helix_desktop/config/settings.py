@@ -144,7 +144,8 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             )
         published = catalog.spec_for(self.base_url, model)
         specs += [published] if published is not None else []
-        learned, believed = entry.learned, resolve_spec(*specs)
+        learned = entry.learned
+        believed = resolve_spec(*specs)
         if learned is None or learned.tokens >= believed.number("window"):
             return believed
         source = text("learned from the server's error: {message}", message=learned.message)

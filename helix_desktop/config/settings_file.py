@@ -82,7 +82,8 @@ class SettingsFile:
         try:
             fields = read_fields(self.path)
         except SettingsUnreadable as unreadable:
-            self._is_damaged, self._unreadable = True, unreadable
+            self._is_damaged = True
+            self._unreadable = unreadable
             return Settings(), unreadable
         except SettingsDamaged as damaged:
             self._is_damaged = True
