@@ -89,7 +89,9 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     def __post_init__(self) -> None:
         """Raise ValueError if the numbers cannot work together."""
         for name, field in FIELDS.items():
-            low, high, value = field.minimum, field.maximum, getattr(self, name)
+            low = field.minimum
+            high = field.maximum
+            value = getattr(self, name)
             if high is not None and not low <= value <= high:
                 raise ValueError(
                     _text(
@@ -177,7 +179,8 @@ def _share(low: float, high: float, label: str = "", hint: str = "") -> PolicyFi
     return PolicyField(label, "%", hint, low, high, is_share=True)
 
 
-_COUNT, _SCALED = PolicyField(), PolicyField(is_scaled=True)
+_COUNT = PolicyField()
+_SCALED = PolicyField(is_scaled=True)
 FIELDS: Mapping[str, PolicyField] = {
     "manage_at_most": _COUNT,
     "intake_above": PolicyField(

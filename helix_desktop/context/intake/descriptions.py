@@ -23,7 +23,9 @@ from helix_desktop.domain.files.file_use import is_symbol_lookup, tool_kind
 from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
-RESULT, REPORT, MENTION = 0, 1, 2
+RESULT = 0
+REPORT = 1
+MENTION = 2
 """Ranks of a line, the most informative first: the result of a run that failed, an error, what may be one."""
 
 _SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
@@ -159,7 +161,8 @@ def _word_places(text: str, most: int) -> list[int]:
     """Return where the words stand in a text in lower case, in order; of each the first ones."""
     places: list[int] = []
     for word in _WORDS:
-        start, count = text.find(word), 0
+        start = text.find(word)
+        count = 0
         while start >= 0 and count < most:
             places.append(start)
             count += 1

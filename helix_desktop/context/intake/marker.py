@@ -31,11 +31,13 @@ def marker(
     was recalled there is no `tool`: the target names it, and `size` is that of the part, behind it.
     """
     if about:
-        where, what = ellipsize(target, WHOLE_TARGET), f", {about}"
+        where = ellipsize(target, WHOLE_TARGET)
+        what = f", {about}"
     else:
         where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
         what = f', "{line}"' if line else ""
-    call, size_text = " ".join(part for part in (tool, where) if part), format_bytes(size)
+    call = " ".join(part for part in (tool, where) if part)
+    size_text = format_bytes(size)
     described = f"{call}, {size_text}{what}" if tool else f"{call}{what} ({size_text})"
     text = f"{bare_marker(digest, digits)} {described}"
     return " ".join(without_direction_signs(text).split())
@@ -73,7 +75,8 @@ def sweep_arguments(call: ToolCall, digits: int = HEX_DIGITS) -> SweepableCall |
     if not texts:
         return None
     data = [text.encode("utf-8", "surrogatepass") for text in texts.values()]
-    digests, about = tuple(map(digest_of, data)), tuple(map(describe_text, texts.values()))
+    digests = tuple(map(digest_of, data))
+    about = tuple(map(describe_text, texts.values()))
     for key, encoded, digest, what in zip(texts, data, digests, about, strict=True):
         kind = _KINDS.get(bytes(values[key])[:1], "") if key in values else ""
         description = ", ".join(filter(None, (format_bytes(len(encoded)), kind, what)))

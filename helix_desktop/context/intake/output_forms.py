@@ -123,9 +123,12 @@ _LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
 _RULE = re.compile(r"^\s*[=_]{3,}|[=_]{3,}\s*$")  # what heads a part of a report is drawn with
 _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of one with numbers, that is indented
-_HIT, _AROUND_HIT = re.compile(r"  \d+:"), re.compile(r"  \d+-")
+_HIT = re.compile(r"  \d+:")
+_AROUND_HIT = re.compile(r"  \d+-")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
-_HIT_CHARS, _REST_CHARS = 120, 24  # of a hit, and of the place of those that are not shown
+# of a hit, and of the place of those that are not shown
+_HIT_CHARS = 120
+_REST_CHARS = 24
 _HITS_WAY_BACK = "in brackets: start_line-end_line of what is not shown"
 _GAP_WITH_LINES = re.compile(r"^\[… .* not shown.*?; \d+ of \d+ (.*):\]$", re.MULTILINE)  # see `_gap_text`
 _FEW_ALIKE = 2  # lines of one shape: both are shown, of more the first
@@ -164,7 +167,8 @@ def preview_output(
     tail have their numbers, as recall takes them; an exit code that no shown line names is added.
     `lines_before` are those of the content in front of `text`. Of a search each file's first hits are shown.
     """
-    max_chars, marker = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN, bare_marker(digest, digits)
+    max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
+    marker = bare_marker(digest, digits)
     if len(text) <= max_chars:
         return text
     if MATCHES_HEADER.match(text):
@@ -207,7 +211,8 @@ class _FileHits(msgspec.Struct, frozen=True):
         missing = [number for number in range(self.number, self.last + 1) if number not in shown]
         if not missing:
             return lines
-        rest, cut = len(self.hits) - count, _MORE_HITS.fullmatch(self.lines[-1])
+        rest = len(self.hits) - count
+        cut = _MORE_HITS.fullmatch(self.lines[-1])
         rest += int(cut[1].replace(",", "")) if cut is not None else 0
         what = f"{rest:,} more" if rest else "lines around"
         return [*lines, f"  … {what} ({missing[0]}-{self.last})"]
@@ -216,7 +221,8 @@ class _FileHits(msgspec.Struct, frozen=True):
 def _shorten_hits(text: str, marker: str, max_chars: int) -> str:
     """Return the first hits of each file, as many as there is room for, and which lines the others are."""
     head, *lines = text.removesuffix("\n").split("\n")
-    files, has_lines_around = list[_FileHits](), any(map(_AROUND_HIT.match, lines))
+    files = list[_FileHits]()
+    has_lines_around = any(map(_AROUND_HIT.match, lines))
     for number, line in enumerate(lines, 2):
         if not line.startswith("  "):
             files.append(_FileHits(number, [], []))
@@ -327,7 +333,8 @@ def _error_lines(
     counts: Counter[str] = Counter()
     shapes: dict[str, list[_RankedLine]] = {}  # the first lines of each
     ranks: dict[int, int] = {}
-    finder, last = ErrorFinder(), None
+    finder = ErrorFinder()
+    last = None
     for place, line in lines_worth_reading(text[start:end].split("\n"), _READ_LINES):
         if (match := finder.find(line)) is not None:
             index = match.index
@@ -393,7 +400,8 @@ _REPORT_KINDS = ("with errors or results", "with warnings or mentions of errors"
 def _shares(ranks: dict[int, int], shown: Collection[int], first: int, is_source: bool) -> str:
     """Return how many lines of each kind are shown, of all from line `first` on."""
     inner, kinds = (REPORT, _SOURCE_KINDS) if is_source else (MENTION, _REPORT_KINDS)
-    found, seen = Counter[str](), Counter[str]()
+    found = Counter[str]()
+    seen = Counter[str]()
     for number, rank in ranks.items():
         if number >= first:
             found[kinds[rank >= inner]] += 1
@@ -415,7 +423,8 @@ def _select_lines(ranked_lines: list[_RankedLine], max_chars: int, mention_chars
     lines: dict[int, str] = {}
     used = 0
     for ranked in sorted(ranked_lines, key=lambda line: (line.rank, line.is_repeated, line.number)):
-        number, text = ranked.number, ranked.text
+        number = ranked.number
+        text = ranked.text
         line = text if text.startswith(f"{number}:") else f"{number}: {text}"  # as tools number lines
         limit = mention_chars if ranked.rank == MENTION else max_chars
         if number not in lines and used + len(line) < limit:
@@ -496,7 +505,8 @@ def truncate_output(source: OutputSource, max_tokens: int) -> OutputSource:
     length = len(source.text) * max(max_tokens, 1) // max(source.tokens, 1)
     if length >= len(source.text):
         return source
-    head, tail = int(length * _HEAD), length - int(length * _HEAD)
+    head = int(length * _HEAD)
+    tail = length - int(length * _HEAD)
     gap = f"\n[… {len(source.text) - length:,} characters left out here …]\n"
     return source.with_text(source.text[:head] + gap + source.text[len(source.text) - tail :])
 
@@ -675,7 +685,8 @@ def _parse_lines(text: str) -> Iterator[tuple[int, FormChoice]]:
 
 
 def _parse_choice(matched: re.Match[str], lines: list[str]) -> FormChoice | None:
-    form, rest = matched["form"].lower(), matched["rest"].strip()
+    form = matched["form"].lower()
+    rest = matched["rest"].strip()
     if form == "compact":
         instructions = " ".join(" ".join(lines).split()).strip(" \"'`)")[:INSTRUCTIONS_CAP]
         return (

@@ -103,7 +103,8 @@ class RevertedFiles:
         copy = RevertedFiles()
         for event in self._events.values():
             copy._directions.add(event.capture, event.source, event.scope, event.reverts)
-        copy._events, copy._newest = dict(self._events), dict(self._newest)
+        copy._events = dict(self._events)
+        copy._newest = dict(self._newest)
         copy._standing = {path: set(captures) for path, captures in self._standing.items()}
         return copy
 
@@ -193,7 +194,8 @@ class RevertedChanges:
                 own = next((own for own in target.changes if own.path == change.path), None)
                 if own is None or target.source == "revert" or place in turned:
                     continue
-                is_open, is_as_before = place not in self._reverted, own.before == change.after
+                is_open = place not in self._reverted
+                is_as_before = own.before == change.after
                 is_partly = (row.is_redo and is_part) or (
                     place in self._newly_reverted and self._has_redone_part(place)
                 )
@@ -233,7 +235,8 @@ class RevertedChanges:
             return _rewound(captures, self._states, own)
         places: list[Place] = []
         for path, targets in self._targets(row).items():
-            first, last = targets[0][1], targets[-1][1]
+            first = targets[0][1]
+            last = targets[-1][1]
             is_redo = _puts_back(row, self._captures[targets[0][0]])
             left = last.after if is_redo else first.before
             is_last = self._is_last(row, targets[0][0], path)
@@ -550,7 +553,8 @@ def selected_changes(
     of a selected change were taken back or redone, that comes along: so the path is as the change left it
     before that is taken back itself.
     """
-    ids, paths = set(selection.capture_ids), frozenset(selection.paths)
+    ids = set(selection.capture_ids)
+    paths = frozenset(selection.paths)
     parts = {} if with_reverted else _with_parts(rows, ids)
     redone = RevertedChanges(rows).redone
     changes: list[tuple[int, FileChange]] = []
@@ -610,7 +614,8 @@ def _turns_only(
     """Return True if a revert turned a path around as selected captures left it, and no others of calls."""
     if all(change.path != path for change in row.changes):
         return False
-    waiting, is_reached = list(row.reverts), False
+    waiting = list(row.reverts)
+    is_reached = False
     while waiting:
         capture_id = waiting.pop()
         capture = captures.get(capture_id)

@@ -218,7 +218,8 @@ class MessageLog:
 
     def counts(self, after: int = 0, upto: int | None = None) -> MessageCounts:
         """Return how many messages and tool calls lie after `after`, up to and including `upto` or all."""
-        first, end = self.position(after), len(self._counts) if upto is None else self.position(upto)
+        first = self.position(after)
+        end = len(self._counts) if upto is None else self.position(upto)
         begin = self._counts[first - 1] if first else MessageCounts()
         ends = self._counts[end - 1] if end else MessageCounts()
         return MessageCounts(ends.messages - begin.messages, ends.calls - begin.calls)

@@ -57,18 +57,24 @@ class RewriteState:
 
     def fork(self) -> RewriteState:
         copied = RewriteState()
-        copied.by_seq, copied.observations, copied.undone = (
-            dict(self.by_seq),
-            dict(self.observations),
-            dict(self.undone),
-        )
-        copied.pinned, copied.swept, copied.sweep_exempt = self.pinned, set(self.swept), self.sweep_exempt
-        copied.unpinned, copied.restored = self.unpinned, self.restored
-        copied._placed_seqs, copied._undone_by_helix = set(self._placed_seqs), set(self._undone_by_helix)
+        copied.by_seq = dict(self.by_seq)
+        copied.observations = dict(self.observations)
+        copied.undone = dict(self.undone)
+        copied.pinned = self.pinned
+        copied.swept = set(self.swept)
+        copied.sweep_exempt = self.sweep_exempt
+        copied.unpinned = self.unpinned
+        copied.restored = self.restored
+        copied._placed_seqs = set(self._placed_seqs)
+        copied._undone_by_helix = set(self._undone_by_helix)
         copied._replaced_by = dict(self._replaced_by)
-        copied.chosen_forms, copied.anchors = dict(self.chosen_forms), dict(self.anchors)
-        copied.excluded, copied.excluded_texts = self.excluded, self.excluded_texts  # never changed in place
-        copied.changes_when_restored, copied.unshown = dict(self.changes_when_restored), dict(self.unshown)
+        copied.chosen_forms = dict(self.chosen_forms)
+        copied.anchors = dict(self.anchors)
+        # never changed in place
+        copied.excluded = self.excluded
+        copied.excluded_texts = self.excluded_texts
+        copied.changes_when_restored = dict(self.changes_when_restored)
+        copied.unshown = dict(self.unshown)
         return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:

@@ -193,7 +193,9 @@ class Staleness:
         match event:
             case UserSpoke():
                 if not event.steered:
-                    self._edited_paths, self._runs, self._recalls = {}, {}, {}
+                    self._edited_paths = {}
+                    self._runs = {}
+                    self._recalls = {}
                     self._user_texts = ()
                 if not event.steered or tells_of_files(event.note):
                     self.unannounced = {}
@@ -247,7 +249,8 @@ class Staleness:
     def _add_step(self, seq: int, step: AssistantSpoke) -> None:
         for probe in self._failed_probes:
             self._supersede(probe, _OUTPUT, seq)
-        self._failed_probes, self._step = (), seq
+        self._failed_probes = ()
+        self._step = seq
         self._calls = {call.id: call for call in step.calls}
         self._open_calls = self._calls.copy()
         self._argument_digests = {swept.call_id: swept.digests for swept in step.short}
@@ -285,7 +288,8 @@ class Staleness:
         self._parts[seq] = frozenset({_OUTPUT})
         for file in output.files:
             self._set_version(file)
-        is_ok, use = _is_ok(output), file_use(call)
+        is_ok = _is_ok(output)
+        use = file_use(call)
         if self.unannounced and use is not None and use.action != "read":
             edited = self._paths(use, output)
             for path in [path for path in self.unannounced if self._path(path) in edited]:

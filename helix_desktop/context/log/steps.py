@@ -53,7 +53,8 @@ def read_steps(log: Sequence[RecordedEvent]) -> tuple[Step, ...]:
     for recorded in log:
         match recorded.event:
             case UserSpoke(steered=False):
-                turn, number = turn + 1, 0
+                turn = turn + 1
+                number = 0
             case AssistantSpoke(usage=usage, estimate=estimate):
                 number += 1
                 reported = usage.input if usage else 0

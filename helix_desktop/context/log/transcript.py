@@ -92,9 +92,11 @@ class Transcript:
     """The state of a session after its events so far; only `apply` changes it."""
 
     def __init__(self, events: Iterable[RecordedEvent] = ()) -> None:
-        self.messages, self.rewrites = MessageLog(), RewriteState()
+        self.messages = MessageLog()
+        self.rewrites = RewriteState()
         self.window = WindowEntries(self.messages, self.rewrites)
-        self.title, self.parent = "", ""
+        self.title = ""
+        self.parent = ""
         self.titled_by: TitleSource = ""
         self.origin: HandoverMade | None = None  # of the session that this one continues
         self.branch: SessionBranched | None = None  # how it left its parent; None: it is no branch
@@ -133,11 +135,13 @@ class Transcript:
         self.captures: dict[str, int] = {}  # captures of changed files by id, each in which event
         self.reverted_files = RevertedFiles()
         # Whether the newest call was of the demo model: events that do not say it are as that one.
-        self.spending, self._is_demo = Spending(), False
+        self.spending = Spending()
+        self._is_demo = False
         self.budget: Budget | None = None
         self.warned_budget: Budget | None = None
         self.staleness = Staleness()
-        self.last_model, self.last_answer_at_ms = "", 0
+        self.last_model = ""
+        self.last_answer_at_ms = 0
         self.foreign_model = ""  # that answered last in another agent; its agent where records name none
         self.cache_lifetime_s = 0  # asked of the provider for the newest request; 0: its usual one
         self.changed_from = 0  # the first event that is new or changed since the newest request
@@ -164,7 +168,8 @@ class Transcript:
         """Apply the next event. Raise ValueError if it does not follow the last one."""
         if recorded.seq != self.last_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
-        self.newest, self.last_seq = recorded, recorded.seq
+        self.newest = recorded
+        self.last_seq = recorded.seq
         spent = spending_of(recorded.event)
         self._is_demo = getattr(recorded.event, "demo", self._is_demo)
         if spent is not NOTHING_SPENT:
@@ -202,10 +207,12 @@ class Transcript:
             case ModeChanged(mode=mode):
                 self.mode = mode
             case ModelChosen(model=model, accepted=accepted):
-                self.chosen_model, self.accepted_model = model, accepted
+                self.chosen_model = model
+                self.accepted_model = accepted
                 self.model_choices.append((seq, model))
             case EffortChosen(effort=effort):
-                self.chosen_effort, self.refused_effort = effort, ("", "")
+                self.chosen_effort = effort
+                self.refused_effort = ("", "")
             case EffortRefused(model=model, effort=level):
                 self.refused_effort = model, level
             case PolicyChosen(policy=fields):
@@ -217,7 +224,8 @@ class Transcript:
             case SessionStarted() | SessionBranched() as event:
                 self._apply_beginning(recorded, event)
             case SessionRenamed(title=title, by=by):
-                self.title, self.titled_by = title, by
+                self.title = title
+                self.titled_by = by
             case ModeChanged() | ModelChosen() | EffortChosen() | EffortRefused() | PolicyChosen() as choice:
                 self._apply_choice(recorded.seq, choice)
             case MessageQueued() | QueueChanged() as event:
@@ -238,25 +246,33 @@ class Transcript:
     def _apply_beginning(self, recorded: RecordedEvent, event: SessionStarted | SessionBranched) -> None:
         """A branch leaves what its parent queued and spent; a turn that was open there is not done here."""
         self.titled_by = self.titled_by if event.title == self.title else ""
-        self.title, self.created_at_ms = event.title, recorded.at
+        self.title = event.title
+        self.created_at_ms = recorded.at
         if isinstance(event, SessionStarted):
-            self.parent, self.model_role = event.parent, event.model
+            self.parent = event.parent
+            self.model_role = event.model
             self.session_policy = policy_from_event(event.policy)
             return
-        self.branch, self.branched_at = event, recorded.seq
+        self.branch = event
+        self.branched_at = recorded.seq
         self.ancestors |= {event.parent: event.seq}
         self._shared_spending += self.spending + self._delegated_spending
         if not event.is_version:  # what its other versions spent counts with it
             self.inherited_spending += self._shared_spending
             self._shared_spending = Spending()
-        self.spending, self._delegated_spending, self.warned_budget = Spending(), Spending(), None
-        self.queued_messages, self.interrupted_seq = {}, 0
+        self.spending = Spending()
+        self._delegated_spending = Spending()
+        self.warned_budget = None
+        self.queued_messages = {}
+        self.interrupted_seq = 0
         if self.turn_open:
-            self.turn_open, self.unfinished_end_seq = False, recorded.seq
+            self.turn_open = False
+            self.unfinished_end_seq = recorded.seq
 
     def _apply_standing_texts(self, seq: int, event: OpeningGiven | InstructionsAdded) -> None:
         if isinstance(event, OpeningGiven):
-            self.opening_seq, self._opening = seq, event.texts
+            self.opening_seq = seq
+            self._opening = event.texts
             return
         added = AddedInstructions(seq, event)
         self.window.add_instructions(added)
@@ -273,7 +289,10 @@ class Transcript:
         }
 
     def _begin_turn(self) -> None:
-        self.turn_open, self.unfinished_end_seq, self.failed_end, self.was_stopped = True, 0, None, False
+        self.turn_open = True
+        self.unfinished_end_seq = 0
+        self.failed_end = None
+        self.was_stopped = False
         self.interrupted_seq = 0
 
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
@@ -296,11 +315,13 @@ class Transcript:
 
     def _find_mode_note(self) -> None:
         """Find the newest note on a mode again: the message that carried it may have been dropped."""
-        self._announced_mode, self._mode_note_seq = "ask", 0
+        self._announced_mode = "ask"
+        self._mode_note_seq = 0
         for item in reversed(self.messages.user_items):
             event = item.event
             if isinstance(event, UserSpoke) and announces_mode(event.note, event.mode):
-                self._announced_mode, self._mode_note_seq = event.mode, item.seq
+                self._announced_mode = event.mode
+                self._mode_note_seq = item.seq
                 return
 
     def _apply_attempt(
@@ -351,7 +372,8 @@ class Transcript:
                 self._begin_turn()
                 self.queued_messages.pop(queued, None)
                 if announces_mode(note, mode):
-                    self._announced_mode, self._mode_note_seq = mode, recorded.seq
+                    self._announced_mode = mode
+                    self._mode_note_seq = recorded.seq
             case AssistantSpoke(calls=calls, model=model, cache_lifetime_s=cache_lifetime_s):
                 self.messages.steps += 1
                 self.cache_lifetime_s = cache_lifetime_s
@@ -364,7 +386,8 @@ class Transcript:
                     self.last_model = model
                     self.accepted_model = model if model == self.accepted_model else ""
                 self.open_calls = {call.id: call for call in calls}
-                self.pending_outputs, self.subagent_sessions = {}, {}
+                self.pending_outputs = {}
+                self.subagent_sessions = {}
             case ToolAnswered(call_id=call_id, recalled=recalled):
                 self.open_calls.pop(call_id, None)
                 self.pending_outputs.pop(call_id, None)
@@ -452,7 +475,8 @@ class Transcript:
 
     def _is_mode_repeated(self, seq: int) -> bool:
         """Return True if what stands for a message in the window repeats its note on the mode."""
-        cover, item = self.window.cover_of(seq), self.messages.item(seq)
+        cover = self.window.cover_of(seq)
+        item = self.messages.item(seq)
         if cover is None or item is None or not self.rewrites.excluded.keys().isdisjoint((seq, cover.seq)):
             return False
         if isinstance(cover.event, FoldMade):
@@ -481,9 +505,11 @@ class Transcript:
 
     def fork(self) -> Transcript:
         fork = forked(self)
-        fork.messages, fork.rewrites = self.messages.fork(), self.rewrites.fork()
+        fork.messages = self.messages.fork()
+        fork.rewrites = self.rewrites.fork()
         fork.window = self.window.fork(fork.messages, fork.rewrites)
-        fork.staleness, fork.reverted_files = self.staleness.fork(), self.reverted_files.fork()
+        fork.staleness = self.staleness.fork()
+        fork.reverted_files = self.reverted_files.fork()
         return fork
 
     def become(self, other: Transcript) -> None:

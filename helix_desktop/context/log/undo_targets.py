@@ -31,7 +31,8 @@ def covers_around(transcript: Transcript) -> Mapping[int, int]:
 
     Not what changed a message or a summary that stands in the window, wherever its own event lies.
     """
-    rewrites, active = transcript.rewrites, transcript.window.covers
+    rewrites = transcript.rewrites
+    active = transcript.window.covers
     covers = build_covers(rewrites.handovers, rewrites.placements, rewrites.folds)
     candidates = [cover for cover in covers if rewrites.is_active(cover.seq)]
     in_window = {cover.seq for cover in active}
@@ -75,7 +76,8 @@ def seqs_to_undo(transcript: Transcript, seqs: Sequence[int]) -> list[int]:
     Raise CompactionRefused where all stand inside a wider one: that one has to be undone first. Also where
     none of them is a change that holds or was undone.
     """
-    active, what = [seq for seq in reversed(seqs) if transcript.can_undo(seq)], _text("Nothing to undo here.")
+    active = [seq for seq in reversed(seqs) if transcript.can_undo(seq)]
+    what = _text("Nothing to undo here.")
     _refuse_covered(transcript, active, what)
     if not active and transcript.rewrites.undone.keys().isdisjoint(seqs):
         why = _text("The context doesn't contain this change anymore.")
@@ -89,7 +91,8 @@ def seqs_to_redo(transcript: Transcript, seqs: Sequence[int]) -> list[int]:
     Raise CompactionRefused where all stand inside a wider one, as no request would change.
     """
     _refuse_covered(transcript, seqs, _text("Nothing to redo here."))
-    can_redo, recorded_with = transcript.can_redo, transcript.rewrites.recorded_with
+    can_redo = transcript.can_redo
+    recorded_with = transcript.rewrites.recorded_with
     targets = (seq if can_redo(seq) else recorded_with(seq) for seq in seqs)
     return [target for target in targets if can_redo(target)]
 
@@ -119,7 +122,8 @@ def has_undone(transcript: Transcript) -> bool:
 
 def sweep_of_one(transcript: Transcript, seq: int) -> int:
     """Return the sweep whose undo alone sends a message in full again, 0 for none."""
-    rewrites, item = transcript.rewrites, transcript.messages.item(seq)
+    rewrites = transcript.rewrites
+    item = transcript.messages.item(seq)
     shown = rewrites.chosen_forms.get(seq) or (item.event if item is not None else None)
     is_part = isinstance(shown, ToolAnswered | FormChosen) and shown.form != "full"
     if seq not in rewrites.swept or is_part:

@@ -40,14 +40,17 @@ class WindowEntries:
     """
 
     def __init__(self, messages: MessageLog, rewrites: RewriteState) -> None:
-        self._messages, self._rewrites = messages, rewrites
+        self._messages = messages
+        self._rewrites = rewrites
         self.added_instructions: list[AddedInstructions] = []  # those that came after the start, in order
         self._entries: list[WindowEntry] = []
         self._tokens: tuple[int, int] | None = (0, 0)  # and what markers of images save; None: to be counted
         self._sweepable_items: list[LogItem] | None = []  # None: to be found
         self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
-        self._summed, self._summed_tokens = 0, 0  # entries that were summed up since the last rewrite
+        # entries that were summed up since the last rewrite
+        self._summed = 0
+        self._summed_tokens = 0
         self._tokens_before: dict[int, int] = {}  # of each message among these, by event
         self._summed_items: list[LogItem] = []
         self._wordless_tokens: list[int] = []  # up to and including each of them
@@ -89,7 +92,8 @@ class WindowEntries:
 
     def _add_cover(self, cover: Cover) -> None:
         """Add a new fold; if it covers only raw messages or whole notes, only these entries change."""
-        after, upto = cover.after, cover.upto
+        after = cover.after
+        upto = cover.upto
         others = [other for other in self._covers if not (after <= other.after and other.upto <= upto)]
         inside = (other for other in self._covers if after <= other.after and other.upto <= upto)
         if not all(isinstance(inner.event, FoldMade) for inner in inside) or any(
@@ -105,7 +109,8 @@ class WindowEntries:
             self._put_note(cover)
 
     def _put_note(self, cover: Cover) -> None:
-        entries, note = self._entries, SummaryBlock((cover,))
+        entries = self._entries
+        note = SummaryBlock((cover,))
         first = _first_after(entries, cover.after)
         end = _first_after(entries, cover.upto, first)
         if self._tokens is not None:
@@ -303,7 +308,8 @@ class WindowEntries:
 
     def _sum_up(self) -> None:
         """Add the new entries to the sums: between two rewrites no other one changes."""
-        entries, tokens = self._entries, self._summed_tokens
+        entries = self._entries
+        tokens = self._summed_tokens
         wordless = self._wordless_tokens[-1] if self._wordless_tokens else 0
         for place in range(self._summed, len(entries)):
             entry = entries[place]
@@ -314,11 +320,14 @@ class WindowEntries:
                 wordless += max(entry_tokens - entry.word_tokens, FRAMING_TOKENS)
                 self._wordless_tokens.append(wordless)
             tokens += entry_tokens
-        self._summed, self._summed_tokens = len(entries), tokens
+        self._summed = len(entries)
+        self._summed_tokens = tokens
 
     def _forget_sums(self) -> None:
         self._summed = self._summed_tokens = 0
-        self._tokens_before, self._summed_items, self._wordless_tokens = {}, [], []
+        self._tokens_before = {}
+        self._summed_items = []
+        self._wordless_tokens = []
 
     @property
     def sweepable_items(self) -> list[LogItem]:
@@ -342,7 +351,8 @@ class WindowEntries:
 
     def sweep_savings(self, item: LogItem) -> int:
         """Return the tokens that a message's markers would save; 0 if it has none, is swept or excluded."""
-        rewrites, seq = self._rewrites, item.seq
+        rewrites = self._rewrites
+        seq = item.seq
         if seq in rewrites.swept or seq in rewrites.excluded:
             return 0
         chosen_form = rewrites.chosen_forms.get(seq)
@@ -356,11 +366,13 @@ class WindowEntries:
         images = _images_in(item.event)  # nearly always none: then nothing else is looked up
         if not images:
             return ()
-        rewrites, seq = self._rewrites, item.seq
+        rewrites = self._rewrites
+        seq = item.seq
         return () if seq in rewrites.swept or seq in rewrites.excluded else images
 
     def _item_tokens(self, item: LogItem) -> int:
-        rewrites, seq = self._rewrites, item.seq
+        rewrites = self._rewrites
+        seq = item.seq
         if rewrites.excluded and (excluded := rewrites.excluded.get(seq)):
             calls = len(item.event.calls) if isinstance(item.event, AssistantSpoke) else 0
             return excluded.tokens + FRAMING_TOKENS * (1 + calls) + self._anchor_tokens(seq)
@@ -378,7 +390,8 @@ class WindowEntries:
 
     def fork(self, messages: MessageLog, rewrites: RewriteState) -> WindowEntries:
         fork = forked(self)
-        fork._messages, fork._rewrites = messages, rewrites
+        fork._messages = messages
+        fork._rewrites = rewrites
         return fork
 
 

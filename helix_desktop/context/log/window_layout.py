@@ -192,7 +192,8 @@ def arrange_entries(
             entries.append(SummaryBlock((cover,)))
         elif cover is observed[0]:
             entries.append(SummaryBlock(observed))
-        done, upto = position(cover.upto), cover.upto
+        done = position(cover.upto)
+        upto = cover.upto
         entries += [PinnedCopy(item) for item in pinned if cover.after < item.seq <= cover.upto]
         entries += [added for added in instructions if _outlasts(added, cover, instructions)]
         if isinstance(cover.event, HandoverMade) and cover.event.kept:

@@ -37,14 +37,20 @@ FOLD_SHARE = 0.25  # of the policy's tokens, for each note until it is condensed
 NAMED_GAIN = 5_500  # tokens that a note frees; one that frees more names more in proportion
 SWEEP_SHARE = 0.3  # of the policy's tokens, for each sweep until its outputs are folded
 _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
-_MAX_GROUPS, _LABEL_CHARS = 8, 14  # of names that share a label with their first and last entry
+# of names that share a label with their first and last entry
+_MAX_GROUPS = 8
+_LABEL_CHARS = 14
 _NAME_OVERHEAD = 6  # characters
 _USED_FACTOR = 6  # as in recorded sessions: a used name comes back as often as a seen one a sixth as old
-_MAX_USED, _MAX_SEEN = 500, 300  # newest names from which a line is chosen: one of 1,000 tokens holds 350
+# newest names from which a line is chosen: one of 1,000 tokens holds 350
+_MAX_USED = 500
+_MAX_SEEN = 300
 _SEEN_PER_TOKEN = 0.6  # of a shorter line, from as many names that were used as it has tokens
 _LEAST_CHARS = 5  # of a name and its space
 _READ_AHEAD = 50  # newest messages whose markers are read before they are needed
-_SHORT_CHARS, _SHORT_TEXTS = 1_000, 16_384  # characters of texts, and how many, of any session are remembered
+# characters of texts, and how many, of any session are remembered
+_SHORT_CHARS = 1_000
+_SHORT_TEXTS = 16_384
 _READ_AT_ENDS = 500_000  # characters at each end of a text that is longer than both: more stalls the window
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
 
@@ -146,8 +152,10 @@ class IdentifierIndex:
         With a `plan` its `note` stands for what it covers. Messages from event `before` on are left out.
         """
         names: list[Iterable[str]] = [self._of_note(transcript, plan, note)] if plan is not None else []
-        (after, upto), anchors = (plan.after, plan.upto) if plan else (0, 0), transcript.rewrites.anchors
-        swept, excluded = transcript.window.swept, transcript.rewrites.excluded
+        after, upto = (plan.after, plan.upto) if plan else (0, 0)
+        anchors = transcript.rewrites.anchors
+        swept = transcript.window.swept
+        excluded = transcript.rewrites.excluded
         for entry in transcript.window.entries():
             if isinstance(entry, LogItem):
                 seq = entry.seq
@@ -184,7 +192,8 @@ class IdentifierIndex:
                 in_line = names_in_line(note.rpartition(FOLD_TITLE)[2]) if FOLD_TITLE in note else ()
                 parts = map(self._names_in_note, transcript.messages.between(fold.after, fold.upto))
             else:  # most of its lines stood in the condensed note before it
-                in_line, parts = (), map(self._read, note.split("\n"))
+                in_line = ()
+                parts = map(self._read, note.split("\n"))
             names = self._by_text[note] = tuple({*in_line, *chain.from_iterable(parts)})
         return names
 
@@ -202,7 +211,8 @@ class IdentifierIndex:
         """
         used = filterfalse(visible.__contains__, reversed(self._used))
         unused = filterfalse(visible.__contains__, reversed(self._unused))
-        max_used, max_seen = min(_MAX_USED, max_tokens), min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
+        max_used = min(_MAX_USED, max_tokens)
+        max_seen = min(_MAX_SEEN, int(max_tokens * _SEEN_PER_TOKEN))
         prices = self._prices(self._used, islice(used, max_used), _USED_FACTOR)
         prices += self._prices(self._unused, islice(unused, max_seen))
         return self._line(title, prices, max_tokens)
@@ -230,7 +240,8 @@ class IdentifierIndex:
 
         Each is worth the more the more messages it was in.
         """
-        now, times = self._last.step + 1 if self._last else 1, self._times
+        now = self._last.step + 1 if self._last else 1
+        times = self._times
         return [
             ((len(name) + _NAME_OVERHEAD) * (now - item.step) / (factor * times[name]), name, item.seq)
             for name in names
@@ -253,7 +264,9 @@ def _put_last(places: dict[str, LogItem], names: Sequence[str], item: LogItem) -
 def _whole_from(transcript: Transcript, also_swept: Set[int]) -> int:
     """Return the event from which on each message stands in the window with its content."""
     upto = max((cover.upto for cover in transcript.window.covers), default=0)
-    swept, excluded, start = transcript.window.swept, transcript.rewrites.excluded, 1 << 62
+    swept = transcript.window.swept
+    excluded = transcript.rewrites.excluded
+    start = 1 << 62
     for item in reversed(transcript.messages.items):
         seq = item.seq
         if seq <= upto or seq in swept or seq in also_swept or seq in excluded:

@@ -56,13 +56,15 @@ class WorkingSet(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> WorkingSet:
-        seqs, never_cached = transcript.staleness.in_work, _never_cached(transcript, policy)
+        seqs = transcript.staleness.in_work
+        never_cached = _never_cached(transcript, policy)
         # In a larger window what the user named stays long enough anyway.
         if gauge.window < REFERENCE_WINDOW and not _is_placed_at_once(policy):
             seqs = seqs | transcript.named_by_user
         newest = _newest_of(seqs, transcript, max(_IN_WORK_FACTOR * policy.protect_tokens, _LEAST_IN_WORK))
         if whole := _whole_on_request(transcript, policy):
-            seqs, newest = seqs | {seq: seq for seq in whole}, newest | whole
+            seqs = seqs | {seq: seq for seq in whole}
+            newest = newest | whole
         with_never_cached = {**seqs, **{seq: seq for seq in never_cached}} if never_cached else seqs
         return cls(with_never_cached, newest, never_cached)
 
@@ -166,9 +168,12 @@ def sweep_candidates(
     """
     candidates = []
     superseded = set[int]()
-    in_work, steps = WorkingSet.of(transcript, policy, gauge), transcript.messages.steps
-    first_kept, oldest_protected = whole_from(transcript, policy, gauge), None
-    fresh, named = _fresh_outputs(transcript, policy, gauge), _named_files(transcript, policy, gauge)
+    in_work = WorkingSet.of(transcript, policy, gauge)
+    steps = transcript.messages.steps
+    first_kept = whole_from(transcript, policy, gauge)
+    oldest_protected = None
+    fresh = _fresh_outputs(transcript, policy, gauge)
+    named = _named_files(transcript, policy, gauge)
     for item, saving in _sweepable_items(transcript, policy, MIN_PROTECTED_STEPS):
         is_in_work = item.seq in in_work.seqs
         is_superseded = not is_in_work and item.seq in transcript.superseded
@@ -219,7 +224,8 @@ def _fresh_outputs(transcript: Transcript, policy: ContextPolicy, gauge: UsageGa
     is_small = gauge.window < REFERENCE_WINDOW and not _is_placed_at_once(policy)
     if not is_small or is_crowded or not transcript.turn_open:
         return frozenset()
-    oldest_step, tokens = transcript.messages.steps - policy.protect_steps + 1, 0
+    oldest_step = transcript.messages.steps - policy.protect_steps + 1
+    tokens = 0
     fresh = set[int]()
     for item in reversed(transcript.messages.items):
         if item.turn <= transcript.complete_turn or item.step < oldest_step:
@@ -282,7 +288,8 @@ def _sweepable_items(
     transcript: Transcript, policy: ContextPolicy, protected_steps: int
 ) -> Iterator[tuple[LogItem, int]]:
     """Yield what markers save enough tokens of, with these; nothing new, pinned or never cached."""
-    min_saving, last_step = max(policy.least_saving, 1), transcript.messages.steps - protected_steps
+    min_saving = max(policy.least_saving, 1)
+    last_step = transcript.messages.steps - protected_steps
     staying = transcript.rewrites.pinned | _never_cached(transcript, policy)
     for item in transcript.window.sweepable_items:
         saving = transcript.window.sweep_savings(item) if item.step <= last_step else 0

@@ -127,7 +127,8 @@ def _handover_outlook(
     range_ = _furthest_range(transcript, policy, gauge)
     if range_ is None or range_.messages < policy.handover_least_messages:
         return CompactionOutlook("too_little")
-    freed, least = (expected_savings(transcript, policy, gauge, range_), least_gain(policy, gauge))
+    freed = expected_savings(transcript, policy, gauge, range_)
+    least = least_gain(policy, gauge)
     is_due = freed >= least
     return CompactionOutlook(
         "due" if is_due else "too_little", freed=freed, least=least, range=range_ if is_due else None

@@ -242,7 +242,8 @@ def _item_gain(transcript: Transcript, item: LogItem) -> int:
 
 def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
     """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay."""
-    stood, newest = 0, newest_instructions(transcript.window.added_instructions)
+    stood = 0
+    newest = newest_instructions(transcript.window.added_instructions)
     for entry in transcript.window.entries():
         if isinstance(entry, AddedInstructions):
             leaves = plan.after < entry.seq <= plan.upto and entry.seq not in newest
@@ -265,13 +266,12 @@ def due_condensation(
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
     notes = _notes_and_user_messages(transcript)
-    cap, tokens = (
-        policy.condense_at * gauge.window,
-        [transcript.window.entry_tokens(entry) for entry in notes],
-    )
+    cap = policy.condense_at * gauge.window
+    tokens = [transcript.window.entry_tokens(entry) for entry in notes]
     if sum(tokens) <= cap:
         return None
-    kept_tokens, count = 0, len(notes)
+    kept_tokens = 0
+    count = len(notes)
     while count and kept_tokens + tokens[count - 1] <= policy.condense_keep * cap:
         count -= 1
         kept_tokens += tokens[count]
@@ -296,10 +296,8 @@ def _notes_and_user_messages(transcript: Transcript) -> list[WindowEntry]:
 
     The newest one is the running turn's instruction, and stays a message.
     """
-    newest, last = (
-        _newest_user_seq(transcript),
-        transcript.window.covers[-1].upto if transcript.window.covers else 0,
-    )
+    newest = _newest_user_seq(transcript)
+    last = transcript.window.covers[-1].upto if transcript.window.covers else 0
     found: list[WindowEntry] = []
     for entry in transcript.window.entries():
         if isinstance(entry, LogItem):
@@ -318,10 +316,12 @@ def _segments(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, old: set[int], edges: Sequence[int]
 ) -> list[list[LogItem | SummaryBlock]]:
     """Return the runs of these notes, with the messages between them that were too few for their own note."""
-    newest, first_kept = _newest_user_seq(transcript), whole_from(transcript, policy, gauge)
+    newest = _newest_user_seq(transcript)
+    first_kept = whole_from(transcript, policy, gauge)
     spared = _places_in_work(transcript, policy, gauge) | _restored_places(transcript)
     turn = transcript.complete_turn
-    turn_first, turn_end = transcript.messages.first_seq(turn), transcript.messages.first_seq(turn + 1)
+    turn_first = transcript.messages.first_seq(turn)
+    turn_end = transcript.messages.first_seq(turn + 1)
     edges = (*edges, *edges_of(transcript.window.covers))
     segments: list[list[LogItem | SummaryBlock]] = [[]]
     for entry in transcript.window.entries():
@@ -351,10 +351,12 @@ def _segments(
 def _condensation(
     transcript: Transcript, policy: ContextPolicy, segment: list[LogItem | SummaryBlock], window_size: int
 ) -> FoldPlan:
-    first, last = segment[0], segment[-1]
+    first = segment[0]
+    last = segment[-1]
     assert isinstance(first, SummaryBlock)  # a segment begins and ends with a note
     assert isinstance(last, SummaryBlock)
-    after, upto = first.after, last.upto
+    after = first.after
+    upto = last.upto
     budget = user_text_budget(policy.user_text_tokens, window_size)
     new = newest_texts_tokens(transcript.messages.users_between(after, upto), budget)
     new += condensed_tokens(policy, window_size) + policy.ledger_tokens

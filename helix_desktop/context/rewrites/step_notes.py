@@ -44,8 +44,13 @@ from helix_desktop.domain.unicode_safety import without_direction_signs
 TITLE = "[Summary of older steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
-_MIN_CHARS, _MAX_CHARS = 60, 400  # characters of one message in a condensed note
-_TARGET_CAP, _COMMAND_CAP, _READ_CHARS = 160, 80, 400  # characters
+# characters of one message in a condensed note
+_MIN_CHARS = 60
+_MAX_CHARS = 400
+# characters
+_TARGET_CAP = 160
+_COMMAND_CAP = 80
+_READ_CHARS = 400
 _SHORT_RESULT = 100  # characters
 _RESULT = " → "
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing
@@ -140,7 +145,8 @@ def _words_of_user(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) 
 
 def _user_lines(items: Sequence[LogItem], user_tokens: int, cut_tokens: int) -> dict[int, str]:
     lines: dict[int, str] = {}
-    blocks, left = QuotedBlocks(), user_tokens
+    blocks = QuotedBlocks()
+    left = user_tokens
     for item in reversed(items):
         if not isinstance(item.event, UserSpoke):
             continue
@@ -311,7 +317,8 @@ def _short_result(output: ToolAnswered) -> str:
         return ""
     if not result and _has_result_in_description(output):
         about = without_direction_signs(output.about)
-        source, result = about, ellipsize(described_result(about, output.exit_code), _SHORT_RESULT)
+        source = about
+        result = ellipsize(described_result(about, output.exit_code), _SHORT_RESULT)
     return f"{_RESULT}{_quote_result(result)}" if result and not _has_secret(source) else ""
 
 

@@ -74,7 +74,8 @@ def _preserved_positions(entries: list[LogItem | SummaryBlock]) -> set[int]:
 
 
 def _truncation(transcript: Transcript, entries: list[LogItem | SummaryBlock]) -> FoldPlan:
-    first, last = entries[0], entries[-1]
+    first = entries[0]
+    last = entries[-1]
     return FoldPlan(
         first.after, last.upto, sum(map(transcript.window.entry_tokens, entries)) - _NOTE_TOKENS, "truncate"
     )
@@ -215,7 +216,8 @@ def sweep_unfitting(transcript: Transcript, room: int) -> SweepPlan | None:
 
 def _first_that_free(savings: Mapping[int, int], tokens: int | None) -> SweepPlan | None:
     """Return the sweep of the first of these messages that free so many tokens together; None: of all."""
-    swept, saved = list[int](), 0
+    swept = list[int]()
+    saved = 0
     for seq, saving in savings.items():
         if tokens is not None and saved >= tokens:
             break

@@ -366,11 +366,14 @@ class Ledger(msgspec.Struct):
         if not state and previous and previous.state == "generated" and flag not in ("w", "e"):
             state = "generated"
         flags = flags if flag in flags else flags + flag
-        stored, stored_seq = "" if digest == NOTHING else digest, seq
+        stored = "" if digest == NOTHING else digest
+        stored_seq = seq
         # What was found in a file, or some lines of it, is not its text.
         was_whole = previous is not None and previous.digest and not previous.lines
         if previous and previous.is_file and (flag in ("e", "l", "s") or (lines and was_whole)):
-            stored, stored_seq, lines = previous.digest, previous.stored_seq, previous.lines
+            stored = previous.digest
+            stored_seq = previous.stored_seq
+            lines = previous.lines
             seq = seq if flag == "e" else previous.seq
         self.files[path] = LedgerFile(path, flags, stored, seq, state, stored_seq, lines)
 

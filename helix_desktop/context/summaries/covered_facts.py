@@ -153,7 +153,8 @@ def check_covered_facts(
     messages that stay verbatim: what these say is counted, not listed. Tasks are what is left to do on the
     `todo_list`.
     """
-    named, is_quoted = CheckedText(text), quoted.__contains__
+    named = CheckedText(text)
+    is_quoted = quoted.__contains__
     checked: list[SummaryCoverage] = []
     for kind, share in _SHARES.items():
         of_kind = todo_list.open_tasks if kind == "tasks" else facts.of_kind(kind)
@@ -317,7 +318,8 @@ class CheckedText:
 
     def _has_instruction(self, sentence: str, lines: Sequence[_Line]) -> bool:
         """Return True if one line has most of its words, and forbids if the sentence forbids."""
-        words, forbids = _words(sentence), bool(_NEGATION.search(sentence))
+        words = _words(sentence)
+        forbids = bool(_NEGATION.search(sentence))
         needed = len(words) if len(words) <= _SHORT else round(_SHARED_WORDS * len(words))
         return any(len(words & line) >= needed and forbids == line_forbids for line, line_forbids in lines)
 
@@ -330,7 +332,8 @@ class CheckedText:
         citing = self._by_source.get(f"e{seq}", ())
         if not citing:
             return False
-        words, negates = _words(sentence), bool(_NEGATION.search(sentence))
+        words = _words(sentence)
+        negates = bool(_NEGATION.search(sentence))
         agreeing = citing if negates else [place for place in citing if not self._lines[place][1]]
         there = words.intersection(chain.from_iterable(self._lines[place][0] for place in agreeing))
         names_there = frozenset(chain.from_iterable(self._names_by_line[place] for place in citing))
@@ -346,7 +349,8 @@ class CheckedText:
 
         Of a sentence that negates, a line has to negate something, too: a cut often takes that half.
         """
-        names, negates = _names_and_figures(sentence), bool(_NEGATION.search(sentence))
+        names = _names_and_figures(sentence)
+        negates = bool(_NEGATION.search(sentence))
         if self._says_in_other_words(sentence, seq):
             return True
         if not names:
@@ -362,7 +366,8 @@ def user_source(statement: str, items: Iterable[LogItem]) -> int:
 
     One sentence of it has most of the words, each name and number, and forbids if the statement does.
     """
-    words, names = _words(statement) - _ABOUT_USER, _names_and_figures(statement)
+    words = _words(statement) - _ABOUT_USER
+    names = _names_and_figures(statement)
     negates = bool(_NEGATION.search(statement))
     found = 0
     for item in items if len(words) > 1 else ():

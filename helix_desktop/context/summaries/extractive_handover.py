@@ -43,21 +43,30 @@ from helix_desktop.domain.todo import TODO, TodoItem, TodoStatus, parse_items
 from helix_desktop.domain.typed_text import typed_text
 
 OPENING = "The user asked"
-_OPEN_REQUEST, _ANSWERED_REQUEST = "Open request", "Answered request"
+_OPEN_REQUEST = "Open request"
+_ANSWERED_REQUEST = "Answered request"
 _REQUEST_LABELS = (OPENING, _OPEN_REQUEST, _ANSWERED_REQUEST)
 """How a sentence begins that quotes a request."""
 _NEWEST_REQUEST = (f"{_OPEN_REQUEST}: ", f"{_ANSWERED_REQUEST}: ")
 """The same of a request that was the newest."""
-CHANGED, RAN, DONE = "Changed", "Ran", "Done"
+CHANGED = "Changed"
+RAN = "Ran"
+DONE = "Done"
 """How a sentence begins that says what a call did, or what the agent's list did."""
-_EXIT, _ENDED, _FAILED = "exit", "ended with", "failed"
+_EXIT = "exit"
+_ENDED = "ended with"
+_FAILED = "failed"
 _CALL_WORDS = frozenset(f"{CHANGED} Committed {RAN} {_EXIT} {_ENDED} {_FAILED}".split())
 """What a sentence about a call says besides names and results."""
 _REVERTED = ": the user reverted "
 _PER_SECTION = 14  # bullets
 _FINDINGS = 6  # newest ones of the turn that runs
-_SENTENCE_CAP, _STATEMENT_CAP = 240, 400  # characters
-_OF_CONCLUSION, _OF_OTHERS = 3, 2  # sentences of a message that ended its turn, and of others
+# characters
+_SENTENCE_CAP = 240
+_STATEMENT_CAP = 400
+# sentences of a message that ended its turn, and of others
+_OF_CONCLUSION = 3
+_OF_OTHERS = 2
 _TODO_LABELS: dict[TodoStatus, str] = {"done": DONE, "in_progress": "In progress", "pending": "To do"}
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _ROUTINE = (f"{CHANGED} ", f"{RAN} `", f"{DONE}: ")  # the ledger and the todo list say it too
@@ -99,7 +108,8 @@ class HistoryExtract:
                     items for call in calls if call.name == TODO and (items := parse_items(call.arguments))
                 ]
                 if lists:
-                    self._earlier_todo, self._todo = self._todo, (item.seq, lists[-1])
+                    self._earlier_todo = self._todo
+                    self._todo = (item.seq, lists[-1])
                 if not calls and text.strip():  # what follows without a request goes on with nothing
                     self._is_answered = True
                 self._add_statements(item.seq, text, is_conclusion=not calls)
@@ -108,7 +118,8 @@ class HistoryExtract:
         statements = statements_in(text, _OF_CONCLUSION if is_conclusion else _OF_OTHERS, _STATEMENT_CAP)
         stated = [Bullet(statement, (seq,)) for statement in statements]
         if is_conclusion:
-            self._findings, self._details = [], _newest([*self._details, *stated])
+            self._findings = []
+            self._details = _newest([*self._details, *stated])
         else:
             self._findings = _newest([*self._findings, *stated])
 
@@ -143,7 +154,8 @@ class HistoryExtract:
 
     def _background(self, old: Sequence[Bullet]) -> list[Bullet]:
         """Return the session's first request, unless it is known, and the last one once it is answered."""
-        first, last = self._first_request, self._last_request
+        first = self._first_request
+        last = self._last_request
         is_known = any(bullet.text.startswith(OPENING) for bullet in old)
         opening = [] if is_known else _request(OPENING, first)
         return [*opening, *(self._request_on_record() if self._is_answered and first != last else [])]
@@ -262,7 +274,8 @@ def _sentence(text: str) -> str:
     return cut_between_words(" ".join(text.split()), _SENTENCE_CAP)
 
 
-_QUOTED, _LISTED = "Quoted below", "In the ledger below"
+_QUOTED = "Quoted below"
+_LISTED = "In the ledger below"
 _BULLET_WORD = re.compile(r"[\w./-]+")
 
 

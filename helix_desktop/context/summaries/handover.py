@@ -63,7 +63,8 @@ class QuotedBlocks:
         if not self._places:
             return [text]
         parts: list[str | RepeatedBlock] = []
-        start, line = 0, _LINE.search(text)
+        start = 0
+        line = _LINE.search(text)
         while line is not None:
             at, end = line.span()
             if (repeat := self._repeat_at(text, at)) is not None:
@@ -111,9 +112,11 @@ def _common_chars(left: str, left_at: int, right: str, right_at: int) -> int:
     def is_same(start: int, end: int) -> bool:
         return left[left_at + start : left_at + end] == right[right_at + start : right_at + end]
 
-    low, step = 0, MIN_CHARS
+    low = 0
+    step = MIN_CHARS
     while low < max_size and is_same(low, min(low + step, max_size)):
-        low, step = min(low + step, max_size), step * 2
+        low = min(low + step, max_size)
+        step = step * 2
     high = min(low + step, max_size)
     while high - low > 1:
         middle = (low + high) // 2

@@ -133,7 +133,8 @@ def continued_handover(
         )
     quotes, quoted, answer_seq = _quotes(transcript, source, policy, window_size)
     source = _without_quoted(source, quoted, answer_seq)
-    index_text, entries = "", source.index_entries
+    index_text = ""
+    entries = source.index_entries
     if not (seq and source.index):
         index_text, entries = build_index_entry(transcript, 0, source.upto)
     index = digest_of(index_text.encode("utf-8", "surrogatepass")) if index_text else source.index
@@ -239,7 +240,8 @@ def _quotes(
     own = user_texts(transcript, handover, cap, window_size)
     quotes = [*inherited_quotes(transcript, handover, cap, window_size)]
     quotes += [Quote("user", text, tokens) for _, text, tokens in own]
-    quoted, answer_seq = {seq for seq, _, _ in own}, 0
+    quoted = {seq for seq, _, _ in own}
+    answer_seq = 0
     instruction = transcript.messages.item(handover.kept)  # it stays in the other window as a message
     if instruction is not None and isinstance(instruction.event, UserSpoke):
         words = typed_text(instruction.event.text)
@@ -326,7 +328,8 @@ def fields_to_markdown(fields: Mapping[str, str]) -> str:
 
 def markdown_to_fields(text: str) -> dict[str, str]:
     """Return the text below each heading; what stands before the first one, or below others, is kept, too."""
-    fields, title = {title: list[str]() for title in TITLES}, TITLES[0]
+    fields = {title: list[str]() for title in TITLES}
+    title = TITLES[0]
     for line in text.splitlines():
         known = section_title(parse_heading(line) or "")
         title = known or title
@@ -428,7 +431,8 @@ def without_handover(transcript: Transcript) -> tuple[Transcript, tuple[int, ...
 
     That is the active one and those that would stand in its place: former texts and runs of it.
     """
-    fork, replaced = transcript.fork(), list[int]()
+    fork = transcript.fork()
+    replaced = list[int]()
     upto = transcript.window.handover[1].upto if transcript.window.handover else 0
     while fork.window.handover is not None and fork.window.handover[1].upto >= upto:
         replaced.append(fork.window.handover[0])
@@ -502,7 +506,8 @@ def compare_handovers(
     of which all but a few are. `below` are the facts listed below the later one's sections.
     """
     titles = dict.fromkeys((*TITLES, *(section.title for section in (*before, *after))))
-    old, new = _by_title(before, titles), _by_title(after, titles)
+    old = _by_title(before, titles)
+    new = _by_title(after, titles)
     items: dict[str, list[ComparedItem]] = {title: [] for title in titles}
     for title in titles:
         for was, now in _take_equal(old[title], new[title]):

@@ -48,7 +48,8 @@ def parse_index(text: str) -> list[IndexLine]:
     entries: list[IndexLine] = []
     parts: list[str] = []
     for line in f"{text}\n".splitlines(keepends=True):
-        content, words = _CONTENT.match(line), _WORDS.match(line)
+        content = _CONTENT.match(line)
+        words = _WORDS.match(line)
         if content or words:
             _end_message(entries, parts)
         if content:
@@ -194,7 +195,8 @@ def _add_argument_lines(lines: list[str], seq: int, response: AssistantSpoke) ->
 def _argument_label(call: ToolCall | None, swept_call: SweptCall, digest: str) -> str:
     """Return which argument of which call a content was: an edit has the old text and the new one."""
     of_call = f"of {one_line(call.name)}" if call is not None else "of a call"
-    values, marked = decode_arguments(swept_call.arguments), f'{MARKER_START}"{digest[:MIN_PREFIX]}'
+    values = decode_arguments(swept_call.arguments)
+    marked = f'{MARKER_START}"{digest[:MIN_PREFIX]}'
     if not digest or not isinstance(values, dict):
         return f"argument {of_call}"
     name = next((n for n, value in values.items() if isinstance(value, str) and value.startswith(marked)), "")
@@ -205,7 +207,8 @@ def _argument_label(call: ToolCall | None, swept_call: SweptCall, digest: str) -
 
 
 def _attachment_line(seq: int, attachment: Attachment) -> str:
-    label, size = one_line(attachment.label), format_bytes(attachment.size)
+    label = one_line(attachment.label)
+    size = format_bytes(attachment.size)
     verb = "recalled" if attachment.kind == "cached" else "attached"
     return f"{attachment.digest} e{seq} {verb} by the user: {label}, {size}"
 

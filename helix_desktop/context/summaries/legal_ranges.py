@@ -27,7 +27,8 @@ class HandoverRange(msgspec.Struct, frozen=True):
 
 def closed_positions(entries: Sequence[WindowEntry]) -> list[int]:
     """Return positions p where entries[:p] is closed: no open call before p, no answer right after it."""
-    positions, waiting = [], set[str]()
+    positions = []
+    waiting = set[str]()
     for position, entry in enumerate(entries):
         event = entry.event if isinstance(entry, LogItem) else None
         if position and not waiting and not isinstance(event, ToolAnswered):
@@ -77,7 +78,8 @@ def _ranges(transcript: Transcript, keep_tokens: int, in_newest_turn: bool) -> I
     for position in range(min(max_position, len(live) - 1), 0, -1):
         if position not in positions or tokens_upto[-1] - tokens_upto[position] < keep_tokens:
             continue
-        messages, tokens = messages_upto[position], tokens_upto[position]
+        messages = messages_upto[position]
+        tokens = tokens_upto[position]
         if position <= newest:
             yield HandoverRange(upto[position], 0, messages, tokens)
         elif position > 1:  # else only the message that is kept lies before

@@ -61,7 +61,8 @@ def sentences_in(text: str) -> tuple[Sentence, ...]:
     lead = ""
     is_listed = False
     for line in _prose_lines(text):
-        was_listed, is_listed = is_listed, bool(_LISTED.match(line))
+        was_listed = is_listed
+        is_listed = bool(_LISTED.match(line))
         if not line or (was_listed and not is_listed):  # what follows a list is no item of it
             lead = ""
         if (heading := _heading(line)) is not None:
@@ -217,7 +218,8 @@ MessageFact = tuple[FactKind, str, str]
 @lru_cache(maxsize=_REMEMBERED)
 def facts_in_words(text: str) -> tuple[MessageFact, ...]:
     """Return the hashes and numbers in a message, with their sentences."""
-    part, facts = text[:_PARSED_CHARS], list[MessageFact]()
+    part = text[:_PARSED_CHARS]
+    facts = list[MessageFact]()
     for match in HASH.finditer(part):
         facts.append(("hashes", match[0], sentence_around(part, match)))
     for match in NUMBER.finditer(part):
@@ -243,9 +245,11 @@ def sentence_around(text: str, match: re.Match[str]) -> str:
     end = _SENTENCE.split(behind, maxsplit=1)[0]
     opening = closing = ""
     if len(start) == _AROUND_CHARS:
-        opening, start = "… ", start.partition(" ")[2] or start
+        opening = "… "
+        start = start.partition(" ")[2] or start
     if len(end) == _AROUND_CHARS:
-        closing, end = "…", end.rpartition(" ")[0] or end
+        closing = "…"
+        end = end.rpartition(" ")[0] or end
     sentence = " ".join(f"{start}{match[0]}{end}".split())
     return f"{opening}{sentence if opening else _without_marks(sentence)}{closing}"
 

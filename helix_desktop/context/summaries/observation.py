@@ -99,7 +99,8 @@ def _range_before_turn(
     old = _before_previous_turn(transcript, raw)
     if not old:
         return None
-    after, upto = old[0].after, old[-1].upto
+    after = old[0].after
+    upto = old[-1].upto
     if len(transcript.messages.between(after, upto)) < min_messages:
         return None
     return EventRange(after, upto, sum(transcript.window.entry_tokens(entry) for entry in old))
@@ -189,7 +190,8 @@ def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlo
 
 def _entries_to_observe(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlock]:
     """Return of these what lies behind the steps with outputs that the user brought back."""
-    raw, restored = _unobserved(transcript, floor), transcript.rewrites.restored
+    raw = _unobserved(transcript, floor)
+    restored = transcript.rewrites.restored
     last = max((position for position, entry in enumerate(raw) if entry.upto in restored), default=-1)
     return (
         raw
@@ -450,7 +452,8 @@ def extract_observations(
     What a `standing` fact says already is left out, unless nothing else would be left. `reverts` are the
     user's, by path.
     """
-    times, standing_texts = {item.seq: item.at_ms for item in items}, {fact.text for fact in standing}
+    times = {item.seq: item.at_ms for item in items}
+    standing_texts = {fact.text for fact in standing}
     answers = {item.seq for item in items if isinstance(item.event, ToolAnswered)}
     facts: dict[str, tuple[int, Observation]] = {}
     for section in extractive_handover(items, None, reverts):

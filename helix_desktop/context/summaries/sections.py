@@ -13,7 +13,8 @@ import msgspec
 from helix_desktop.domain.events.summary import Bullet, Section
 
 _GIST_BULLETS = 2
-_SECTION_BULLETS, _GIST_SECTIONS = 3, 2
+_SECTION_BULLETS = 3
+_GIST_SECTIONS = 2
 
 
 class SectionKind(msgspec.Struct, frozen=True):

@@ -61,7 +61,8 @@ def turn_range(transcript: Transcript, after: int, upto: int, kept_seq: int = 0)
     """Return the first and the last of these turns, zeros for none, and whether more of these two stands."""
     messages = transcript.messages
     items = messages.items
-    first, last = messages.position(after), messages.position(upto) - 1
+    first = messages.position(after)
+    last = messages.position(upto) - 1
     if first <= last and items[last].seq == kept_seq:
         last -= 1
     if first > last:

@@ -32,14 +32,17 @@ from helix_desktop.domain.typed_text import program_texts, typed_text
 _text = TextContext("Context")
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
-_CACHED, _FOLDED = 600, 600  # the same of one whose output is a marker there, and of one in a note
+# the same of one whose output is a marker there, and of one in a note
+_CACHED = 600
+_FOLDED = 600
 _SMALL = 1_500  # characters of an output that is shown whole, a marker or not: each line may be a result
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
 _TEST_LINE = 120  # characters of a line about tests that stands between head and tail
 _NEW_NAMES = 600  # characters of the names that a change of a file defines
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
-_WORD_END, _WORD_START = re.compile(r"(?<=\s)\S{1,40}\Z"), re.compile(r"\A\S{1,40}\s")
+_WORD_END = re.compile(r"(?<=\s)\S{1,40}\Z")
+_WORD_START = re.compile(r"\A\S{1,40}\s")
 """A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
@@ -124,7 +127,8 @@ def observation_line(observation: Observation) -> TranscriptLine:
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments, note=note):
-            words, programs = typed_text(text), program_texts(text)
+            words = typed_text(text)
+            programs = program_texts(text)
             by = "user:" if words or not programs else "program, not the user:"
             before = " ".join([f"e{item.seq} {by}", *map(escape_markers, revert_lines(note)), ""])
             attached = "".join(
@@ -172,7 +176,8 @@ def _folded_line(item: LogItem) -> TranscriptLine:
 
 def _short_line(item: LogItem) -> TranscriptLine:
     """Return what the short form says of a message: of a larger file that was read, what it defines."""
-    line, output = msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS), item.event
+    line = msgspec.structs.replace(_folded_line(item), max_chars=FULL_CHARS)
+    output = item.event
     if not isinstance(output, ToolAnswered) or user_decision(output) or is_todo_tool(output.name):
         return line
     if len(output.text) <= _CACHED:
@@ -244,7 +249,8 @@ def _head_and_tail(text: str, cap: int) -> tuple[str, str, str]:
     between = text[cap:-cap] if len(text) > 2 * cap else ""
     joint = "\n" if "\n" in between else ""
     data = _as_data(f"{text[:cap]}{joint}{text[-cap:]}" if between else text)
-    start, end = cap * 2 // 3, len(data) - cap // 3
+    start = cap * 2 // 3
+    end = len(data) - cap // 3
     gap = f"…{_FURTHER}…" if "\n" in data[start:end] else "…"
     head = _WORD_END.sub("", data[:start]).removesuffix("|").removesuffix("\n")  # of a line that is cut
     return head, gap, _WORD_START.sub("", data[end:])
@@ -427,7 +433,8 @@ def _shorten_lines(lines: Sequence[TranscriptLine], space: int) -> list[Transcri
 def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
     head: list[str] = []
     tail: list[str] = []
-    front, back = 0, len(lines) - 1
+    front = 0
+    back = len(lines) - 1
     while front <= back:
         line = lines[back] if len(tail) <= 2 * len(head) else lines[front]
         space -= len(line) + 1

@@ -25,7 +25,8 @@ def attachment_text(attachment: Attachment, swept: bool = False) -> str:
 
 def cached_attachment_text(attachment: Attachment) -> str:
     """Return the line that stands for the text of an attachment: its heading, its label and its hash."""
-    heading, label = _attachment_heading(attachment), " ".join(attachment.label.split())
+    heading = _attachment_heading(attachment)
+    label = " ".join(attachment.label.split())
     return f"[{heading}: {label}] {bare_marker(attachment.digest, attachment.handle_digits)}"
 
 

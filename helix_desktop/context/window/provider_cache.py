@@ -30,7 +30,9 @@ def layer_ends(window: Window, transcript: Transcript, policy: ContextPolicy) ->
     next sweep leaves as it is. Where a provider would not find what the request before had from these or from
     the end, the end of that takes the place of the first.
     """
-    entries, messages, opening = window.entries, window.request.messages, _opening_count(window)
+    entries = window.entries
+    messages = window.request.messages
+    opening = _opening_count(window)
     if opening + len(entries) != len(messages):
         return ()  # the request was repaired: nothing is known of its layers
     same = opening + sum(1 for _ in takewhile(lambda entry: entry.upto < transcript.changed_from, entries))
@@ -78,7 +80,8 @@ def _block_count(message: Message) -> int:
     return max(1, bool(message.text) + len(message.calls) + len(message.images))
 
 
-SHORT_S, LONG_S = 300, 3_600
+SHORT_S = 300
+LONG_S = 3_600
 """The two lifetimes that providers offer, in seconds: the usual one, and the one that is asked for."""
 
 _MIN_SAVING = 0.15  # share of the cost that has to be saved
@@ -150,14 +153,16 @@ def measured_gaps(transcript: Transcript, model: str, now_ms: int, next_input: i
     ]
     gaps = [_gap(previous, item) for previous, item in pairwise(items)]
     if items:
-        seconds, prefix = (now_ms - _started_ms(items[-1])) / 1000, min(_input(items[-1]), next_input)
+        seconds = (now_ms - _started_ms(items[-1])) / 1000
+        prefix = min(_input(items[-1]), next_input)
         gaps.append(CallGap(seconds, prefix, next_input - prefix))
     return gaps
 
 
 def _gap(previous: LogItem, item: LogItem) -> CallGap:
     seconds = (_started_ms(item) - _started_ms(previous)) / 1000
-    prefix, usage = min(_input(previous), _input(item)), _usage(item)
+    prefix = min(_input(previous), _input(item))
+    usage = _usage(item)
     if usage is not None and usage.cached and seconds <= SHORT_S:
         prefix = usage.cached
     return CallGap(seconds, prefix, _input(item) - prefix)

@@ -244,7 +244,8 @@ def describe_rejection(
         )
         fix = text("Send without them, or choose another model.")
     else:
-        what, fix = error.what, text("Unpin the image, or choose another model.")
+        what = error.what
+        fix = text("Unpin the image, or choose another model.")
     return ImagesRejected(what, error.why, fix, tuple(item.seq for item in messages))
 
 

@@ -38,7 +38,8 @@ class RewriteSizes:
 
         Also of a sweep that was recorded with a handover, which counts it, and before the first answer.
         """
-        seq, handovers = recorded.seq, transcript.rewrites.handovers
+        seq = recorded.seq
+        handovers = transcript.rewrites.handovers
         match recorded.event:
             case AssistantSpoke() as response:
                 self.window = response.share_window or self.window
@@ -65,7 +66,8 @@ class RewriteSizes:
 
     def _messages(self, transcript: Transcript) -> int:
         """Return the tokens by our count of the messages in the window, and of the handover before them."""
-        tokens, active = transcript.window.tokens[0], transcript.window.handover
+        tokens = transcript.window.tokens[0]
+        active = transcript.window.handover
         if active is None:
             return tokens
         excluded = transcript.rewrites.excluded.get(active[0])

@@ -194,7 +194,8 @@ def used_tokens(count: WindowCount, frame: PromptFrame) -> int:
 def count_window(transcript: Transcript, policy: ContextPolicy, model_window: int) -> WindowCount:
     window_size = managed_window(policy, model_window)
     entries, images = transcript.window.tokens
-    handed_over, own_policy = transcript.window.handover is not None, transcript.session_policy
+    handed_over = transcript.window.handover is not None
+    own_policy = transcript.session_policy
     return WindowCount(
         entries=entries + handover_tokens(transcript, policy, window_size),
         images=images,
@@ -292,7 +293,8 @@ def _corners(report: ReportedUsage, ratio: float) -> list[tuple[float, float]]:
     request on by either count, so that a report below our count leaves no request without tokens.
     """
     half = report.estimate - report.input / (2 * ratio)
-    least, least_input = report.least_estimate, report.least_input
+    least = report.least_estimate
+    least_input = report.least_input
     corner = max(report.estimate * _UNCHANGED_SHARE, half)
     corner_input = report.input - (report.estimate - corner) * ratio
     if 0 < least < corner and 0 < least_input < corner_input:

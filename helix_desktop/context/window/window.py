@@ -106,7 +106,9 @@ class Projector:
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
         """Return what would be sent now. Same input, same bytes, whatever was projected before."""
         if transcript.window is not self._live:  # its events may be others of the same numbers
-            self._live, self._last_rewrite_seq, self._rendered = transcript.window, -1, {}
+            self._live = transcript.window
+            self._last_rewrite_seq = -1
+            self._rendered = {}
         live = transcript.window.entries()
         inputs = (self._last_rewrite_seq, self._policy, self._frame, self._texts)
         now = (transcript.window.last_rewrite_seq, policy, frame, transcript.opening)
@@ -116,7 +118,8 @@ class Projector:
             )
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
-        earlier, changed = self._rendered, self._changed
+        earlier = self._rendered
+        changed = self._changed
         added = _in_call_order(live[len(self._entries) :])
         rendered = [
             found
@@ -145,7 +148,9 @@ class Projector:
         if len(self._rendered) > _LEFT_FACTOR * len(self._entries):
             standing = {entry.seq for entry in self._entries if not isinstance(entry, PinnedCopy)}
             self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
-        self._last_rewrite_seq, self._policy, self._frame = transcript.window.last_rewrite_seq, policy, frame
+        self._last_rewrite_seq = transcript.window.last_rewrite_seq
+        self._policy = policy
+        self._frame = frame
         self._texts = transcript.opening
         self._drop_from(0)
 
@@ -172,7 +177,8 @@ def entry_state(
     """Return what changes an entry's message and tokens: while it is the same, they are."""
     info = frame.info
     if isinstance(entry, LogItem):
-        rewrites, seq = transcript.rewrites, entry.seq
+        rewrites = transcript.rewrites
+        seq = entry.seq
         forms = rewrites.chosen_forms.get(seq), rewrites.excluded.get(seq)
         labels = rewrites.anchors.get(seq), rewrites.edited_since(seq), rewrites.is_unshown(seq)
         return seq in rewrites.swept, *forms, *labels, info.images
@@ -297,7 +303,8 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window_size: 
     seq, handover = transcript.window.handover
     if excluded := transcript.rewrites.excluded.get(seq):
         return excluded.tokens + FRAMING_TOKENS
-    cap, quoted = policy.user_text_tokens, transcript.messages.position(handover.upto)
+    cap = policy.user_text_tokens
+    quoted = transcript.messages.position(handover.upto)
     # All that the quotes depend on: sweeps and folds behind the handover change no message in it.
     state = transcript.window.last_rearranging_seq, cap, window_size, quoted
     if transcript.window.handover_count[0] != state:
@@ -365,7 +372,8 @@ def _whole_message(entry: WindowEntry, transcript: Transcript) -> Message:
             calls = _swept_calls(response) if entry.seq in transcript.window.swept else response.calls
             return Message("assistant", response.text, calls, verbatim=response.verbatim)
         case ToolAnswered() as output:
-            text, images = output_text(entry, output, transcript), transcript.window.images_of(entry)
+            text = output_text(entry, output, transcript)
+            images = transcript.window.images_of(entry)
             text = _edited_label(entry, transcript) + (text if text.strip() else NO_OUTPUT)
             return Message("tool", text, call_id=output.call_id, name=output.name, images=images)
 

@@ -192,7 +192,8 @@ def _field_items(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:
     mcp_names = [spec.name for spec in frame.tools if spec.is_mcp] or frame.deferred_tools
     own = sum(not spec.is_for_mcp for spec in frame.tools)
-    name, why = text.plural(own, "%n tool", "%n tools"), text("Tool descriptions")
+    name = text.plural(own, "%n tool", "%n tools")
+    why = text("Tool descriptions")
     rows = [WindowItem(0, "tools", name, frame.tools_tokens - frame.mcp_tokens, "fixed", why)]
     if mcp_names:
         name = text.plural(len(mcp_names), "%n MCP tool", "%n MCP tools")
@@ -264,7 +265,8 @@ def _opening_item(standing: StandingText, part: int, transcript: Transcript) -> 
 
 def _with_actions(item: WindowItem, entry: WindowEntry, transcript: Transcript) -> WindowItem:
     tool = entry.event.name if isinstance(entry.event, ToolAnswered) else ""
-    is_excludable, digest = can_exclude(entry, transcript), _digest_of(entry)
+    is_excludable = can_exclude(entry, transcript)
+    digest = _digest_of(entry)
     is_denied = isinstance(entry.event, ToolAnswered) and entry.event.outcome == "denied"
     item = msgspec.structs.replace(
         item, can_exclude=is_excludable, digest=digest, tool=tool, is_denied=is_denied
@@ -337,7 +339,8 @@ def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowI
     swept = item.seq in transcript.window.swept
     match item.event:
         case UserSpoke() as message:
-            name, why = _message_name(message), _message_text(message)
+            name = _message_name(message)
+            why = _message_text(message)
             recalled = sum(
                 attached.marker_tokens if swept and attached.image else attached.tokens
                 for attached in message.attachments
