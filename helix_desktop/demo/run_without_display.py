@@ -76,7 +76,9 @@ class ScreenshotWriter:
     """Saves screenshots into one folder; between them the window paints nothing, because nobody sees it."""
 
     def __init__(self, window_context: WindowContext, folder: Path, options: PictureOptions) -> None:
-        self._window_context, self.folder, self.options = window_context, folder, options
+        self._window_context = window_context
+        self.folder = folder
+        self.options = options
         self.saved: list[Path] = []
         self._lasting: WeakSet[asyncio.Task[object]] = WeakSet()
         window_context.window.setUpdatesEnabled(False)
@@ -159,7 +161,8 @@ def is_page_read(controllers: ControlledWindow, page: str) -> bool:
 
 
 def _are_rows_read(outputs: OutputsPage) -> bool:
-    model, table = outputs.model, outputs.table
+    model = outputs.model
+    table = outputs.table
     bottom = table.rowAt(table.viewport().height() - 1)
     rows = range(max(0, table.rowAt(0)), bottom + 1 if bottom >= 0 else model.rowCount())
     return model.rowCount() > 0 and all(map(model.is_loaded, rows))
@@ -172,7 +175,8 @@ async def show_timeline(controllers: ControlledWindow, screenshots: ScreenshotWr
     await wait_until(lambda: is_page_read(controllers, "timeline"))
 
 
-MIN_CALLS, MIN_FOLDS = 80, 2
+MIN_CALLS = 80
+MIN_FOLDS = 2
 
 
 class DemoCheck(msgspec.Struct, frozen=True):
@@ -366,8 +370,11 @@ class DemoTour:
         screenshots: ScreenshotWriter,
         projects: Path,
     ) -> None:
-        self._window_context, self._controllers, self._screenshots = window_context, controllers, screenshots
-        self._services, self._workspace_controller = controllers.services, controllers.workspace_controller
+        self._window_context = window_context
+        self._controllers = controllers
+        self._screenshots = screenshots
+        self._services = controllers.services
+        self._workspace_controller = controllers.workspace_controller
         self._projects = projects
         self._samples: list[WorkspaceRecord] = []
         self._checks: list[DemoCheck] = []
@@ -509,7 +516,8 @@ class DemoTour:
         raise HelixError(text("The context didn't change."), fix=_REPORT_IT)
 
     async def _capture_screens(self, conversation: Conversation) -> None:
-        window, transcript = self._window_context.window, conversation.session.transcript
+        window = self._window_context.window
+        transcript = conversation.session.transcript
         window.show_page("chat")
         await self._screenshots.capture("chat")
         first_rewrite = min(transcript.rewrites.by_seq)
