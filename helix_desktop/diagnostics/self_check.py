@@ -38,7 +38,8 @@ tr = Translator("Self-check")
 text = TextContext("Self-check")
 
 _FOLDERS = ("fonts", "icons", "guide", "prompts", "prompts/tools", "demo", "tokenizers", "licenses")
-_MIN_PROMPTS, _MIN_TOOLS = 7, 10
+_MIN_PROMPTS = 7
+_MIN_TOOLS = 10
 _AGAIN = text("Reinstall Helix Desktop.")
 _SAMPLE_TEXT = "Nothing is lost: 123 outputs, naïve café, 東京, def f(x): return x**2  # 🧬"
 _SAMPLE_TOKENS = 28  # a damaged pattern matcher counts differently
@@ -165,7 +166,8 @@ async def store() -> str:
     from helix_desktop.domain.store import Commit, Content
     from helix_desktop.store.leveldb_store import LevelDbStore
 
-    data, workspace_id = os.urandom(_STORE_BYTES), "00000000-0000-4000-8000-000000000000"
+    data = os.urandom(_STORE_BYTES)
+    workspace_id = "00000000-0000-4000-8000-000000000000"
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(2):
             database = await LevelDbStore.open(Path(folder) / "store", workspace_id)
@@ -439,7 +441,8 @@ def _create_workspace(place: Path) -> tuple[Path, Path]:
     """Create a workspace and a data directory that lists it; return both folders."""
     from helix_desktop.workspaces.registry import WorkspaceRegistry
 
-    folder, data = place / "workspace", place / "data"
+    folder = place / "workspace"
+    data = place / "data"
     folder.mkdir()
     WorkspaceRegistry(data / "workspaces", wall_clock_ms).add(folder)
     return folder, data
