@@ -9,7 +9,8 @@ ACCEPT_ENCODING = "gzip, deflate"
 """The header that asks for no other compression than `BodyDecoder` reads."""
 
 _MAX_PIECE_BYTES = 64 * 1024
-_GZIP, _RAW = zlib.MAX_WBITS | 16, -zlib.MAX_WBITS
+_GZIP = zlib.MAX_WBITS | 16
+_RAW = -zlib.MAX_WBITS
 
 
 class BodyUndecodable(ValueError):
@@ -45,7 +46,8 @@ class BodyDecoder:
         except zlib.error as error:
             if not self._may_be_raw:
                 raise BodyUndecodable(str(error)) from error
-            self._may_be_raw, self._inflater = False, zlib.decompressobj(_RAW)
+            self._may_be_raw = False
+            self._inflater = zlib.decompressobj(_RAW)
             return self._inflate(data)
         self._may_be_raw = self._may_be_raw and not piece
         return piece

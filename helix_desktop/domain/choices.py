@@ -90,12 +90,15 @@ SortColumn = Literal[
 
 FILE_SCHEME = "file:"
 ARCHIVE_SUFFIX = ".helix"
-TRANSCRIPT_SUFFIX, HTML_SUFFIX, JSON_LINES_SUFFIX = ".md", ".html", ".jsonl"
+TRANSCRIPT_SUFFIX = ".md"
+HTML_SUFFIX = ".html"
+JSON_LINES_SUFFIX = ".jsonl"
 SHARED_SUFFIXES = (TRANSCRIPT_SUFFIX, HTML_SUFFIX, JSON_LINES_SUFFIX)
 """The endings of a session's documents for others: to read, and for programs."""
 
 
-MIN_RECALL_TOKENS, MAX_RECALL_TOKENS = 100, 16_000
+MIN_RECALL_TOKENS = 100
+MAX_RECALL_TOKENS = 16_000
 """The least and most tokens of an answer."""
 MAX_RECALL_CONTEXT = 20
 """The most lines around a match."""

@@ -52,7 +52,8 @@ def fault_field(error: Exception) -> str:
 def decoding_fault(error: Exception) -> TranslatableText:
     """Return what is wrong and where, as a sentence. Words of our own in an error stay as they are."""
     found = _PLACE.search(str(error))
-    place, message = found[1] if found else "", _PLACE.sub("", str(error))
+    place = found[1] if found else ""
+    message = _PLACE.sub("", str(error))
     name = verbatim(place) if place else _WHOLE
     inside = f"{place}." if place else ""
     if match := _TYPE.match(message):
@@ -80,7 +81,8 @@ def decoding_fault(error: Exception) -> TranslatableText:
 
 
 def _bound(name: TranslatableText, match: re.Match[str]) -> TranslatableText:
-    is_least, limit = match[2].startswith(">"), match[3]
+    is_least = match[2].startswith(">")
+    limit = match[3]
     if match[1]:
         return (
             text("The length of {place} must be at least {limit}.", place=name, limit=limit)

@@ -34,8 +34,13 @@ _SMALL_WORDS = frozenset((
     "so", "the", "to", "up", "use", "via", "was", "you",
 ))  # fmt: skip
 """Words of sentences that tell no tool from another; others of two and three letters do: SQL, PDF, AWS."""
-_MAX_NEAR, _MIN_LIKENESS = 5, 0.75  # names; a name's likeness to itself is 2
-_IN_NAME, _IN_SERVER, _IN_TEXT = 4.0, 2.0, 1.0  # weights of a word there
+# names; a name's likeness to itself is 2
+_MAX_NEAR = 5
+_MIN_LIKENESS = 0.75
+# weights of a word there
+_IN_NAME = 4.0
+_IN_SERVER = 2.0
+_IN_TEXT = 1.0
 
 
 def defers_tools(specs: Sequence[ToolSpec]) -> bool:
@@ -137,7 +142,8 @@ def _stems(text: str) -> frozenset[str]:
 
 def near_names(name: str, names: Collection[str]) -> list[str]:
     """Return up to five names that are like an unknown one: by their letters, and by their words."""
-    stems, end = _stems(name), name.rpartition("__")[2]
+    stems = _stems(name)
+    end = name.rpartition("__")[2]
 
     def likeness(known: str) -> float:
         shared = (stems & _stems(known)) - {"mcp"}
@@ -235,7 +241,8 @@ def _faults_within(schema: dict[str, Any], value: Any, place: str) -> Iterator[s
             yield argument_fault(schema.get("items"), item, f"{place}[{number}]")
     if not isinstance(value, dict):
         return
-    known, required = schema.get("properties", {}), schema.get("required", [])
+    known = schema.get("properties", {})
+    required = schema.get("required", [])
     names = {name: f"{place}.{name}".lstrip(".") for name in (*required, *value)}
     for name in required:
         if name not in value:

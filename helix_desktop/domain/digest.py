@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-RECALL_TOOL, SEARCH_TOOL = "recall_cached_content", "search_cached_content"
+RECALL_TOOL = "recall_cached_content"
+SEARCH_TOOL = "search_cached_content"
 CACHE_TOOLS = (RECALL_TOOL, SEARCH_TOOL, "list_cached_content")
 """Tools whose answers repeat what is stored, in pages of their own."""
 

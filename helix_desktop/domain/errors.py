@@ -42,7 +42,10 @@ class HelixError(Exception):
     ) -> None:
         """`remedies` replace those of the class; `details` are another program's words, shown on request."""
         super().__init__(" ".join(part for part in (what, why, fix) if part))
-        self.what, self.why, self.fix, self.details = what, why, fix, details
+        self.what = what
+        self.why = why
+        self.fix = fix
+        self.details = details
         if remedies is not None:
             self.remedies = remedies
 
@@ -271,7 +274,9 @@ class ContextWindowExceeded(ModelError):
         remedies: tuple[Remedy, ...] | None = None,
     ) -> None:
         super().__init__(what, why, fix, remedies=remedies)
-        self.request_tokens, self.window_size, self.is_rate = request_tokens, window_size, is_rate
+        self.request_tokens = request_tokens
+        self.window_size = window_size
+        self.is_rate = is_rate
         self.believed = 0
 
 
@@ -306,7 +311,8 @@ class SubagentFailed(ToolError):
         self, what: str, session_id: str, why: str = "", fix: str = "", delegated: SubagentUsage | None = None
     ) -> None:
         super().__init__(what, why, fix)
-        self.session_id, self.delegated = session_id, delegated
+        self.session_id = session_id
+        self.delegated = delegated
 
 
 class ModelNotChosen(HelixError):
@@ -318,7 +324,8 @@ class ModelNotChosen(HelixError):
 
     def __init__(self, label: str, fix: OptionalText = "", *, is_chosen: bool = False) -> None:
         """`label` is the model that answered last, or with `is_chosen` the one chosen for the session."""
-        self.label, self.is_chosen = label, is_chosen
+        self.label = label
+        self.is_chosen = is_chosen
         why = (
             _text("{model}, chosen for this session, isn't available.", model=label)
             if is_chosen
@@ -362,7 +369,8 @@ class SummaryRefused(CompactionRefused):
         super().__init__(
             _text("The model's text wasn't used."), why, _text("Try again, or choose another model.")
         )
-        self.problem, self.text = problem, text
+        self.problem = problem
+        self.text = text
 
 
 class OutputFormUnavailable(HelixError):

@@ -13,9 +13,13 @@ MAX_IMAGE_BYTES = (
 MAX_EDGE_PX = 1_568  # pixels; providers scale down what is larger (Anthropic, "Vision", 2026)
 _PIXELS_PER_TOKEN = 750  # the same source; OpenAI's tiles cost less, and calibration corrects the rest
 _MIN_TOKENS = 85  # what OpenAI counts for any image
-_MARKER_TOKENS, _CHARS_PER_TOKEN = 66, 3  # of a marker without its label, and characters of a label
+# of a marker without its label, and characters of a label
+_MARKER_TOKENS = 66
+_CHARS_PER_TOKEN = 3
 _MAX_HEADER_EDGE_PX = 65_535  # per edge; a header that claims more is no image of ours
-_PNG, _GIF, _JPEG = b"\x89PNG\r\n\x1a\n", (b"GIF87a", b"GIF89a"), b"\xff\xd8\xff"
+_PNG = b"\x89PNG\r\n\x1a\n"
+_GIF = (b"GIF87a", b"GIF89a")
+_JPEG = b"\xff\xd8\xff"
 _JPEG_SEARCHED = 256 * 1024  # bytes of a JPEG in which its size is looked for, behind comments and previews
 _FRAME_MARKERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _BARE_MARKERS = frozenset({0x01, *range(0xD0, 0xD9)})
@@ -84,7 +88,8 @@ def _jpeg(data: bytes) -> tuple[str, int, int] | None:
     while offset + 9 <= len(data) and data[offset] == 0xFF:  # noqa: PLR2004 - every segment begins with FF
         marker = data[offset + 1]
         if marker in _FRAME_MARKERS:
-            height, width = data[offset + 5 : offset + 7], data[offset + 7 : offset + 9]
+            height = data[offset + 5 : offset + 7]
+            width = data[offset + 7 : offset + 9]
             return "image/jpeg", int.from_bytes(width, "big"), int.from_bytes(height, "big")
         if marker == 0xFF or marker in _BARE_MARKERS:  # noqa: PLR2004 - FF again is padding
             offset += 1 if marker == 0xFF else 2  # noqa: PLR2004 - the same
@@ -94,7 +99,8 @@ def _jpeg(data: bytes) -> tuple[str, int, int] | None:
 
 
 def _webp(data: bytes) -> tuple[str, int, int] | None:
-    kind, body = data[12:16], data[20:30]
+    kind = data[12:16]
+    body = data[20:30]
     if len(body) < 10:  # noqa: PLR2004 - the shortest header of the three
         return None
     if kind == b"VP8 " and body[3:6] == b"\x9d\x01\x2a":

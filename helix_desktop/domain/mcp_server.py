@@ -268,9 +268,11 @@ def validate_server(config: McpServerConfig, used_names: tuple[str, ...] = ()) -
 
 def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
     plain = re.sub(r"_{2,}|[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32].strip("-_") or "server"
-    name, number = plain, 2
+    name = plain
+    number = 2
     while name in used_names:
-        name, number = f"{plain[:28]}-{number}", number + 1
+        name = f"{plain[:28]}-{number}"
+        number = number + 1
     return name
 
 

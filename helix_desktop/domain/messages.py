@@ -82,7 +82,8 @@ class Message(msgspec.Struct, frozen=True):
 
 MCP_PREFIX = "mcp__"
 """The prefix of the exposed name of every MCP server's tool, and of no other: `mcp__SERVER__TOOL`."""
-FIND_TOOLS, CALL_TOOL = "find_tools", "call_tool"
+FIND_TOOLS = "find_tools"
+CALL_TOOL = "call_tool"
 """The tools by which a model looks up and calls deferred tools."""
 
 

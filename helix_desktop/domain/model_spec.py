@@ -16,7 +16,8 @@ text = TextContext("Providers")
 
 SpecOrigin = Literal["you", "server", "catalog", "assumed"]
 
-DEFAULT_WINDOW, DEFAULT_RESERVE = 128_000, 4_096
+DEFAULT_WINDOW = 128_000
+DEFAULT_RESERVE = 4_096
 LEAST_WINDOW = 8_000  # tokens; a server that says less for the first time is believed in that session alone
 """Tokens of a model of which nothing is known."""
 

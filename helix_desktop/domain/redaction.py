@@ -236,7 +236,8 @@ class Redaction:
 
     def move_index(self, digest: str, data: bytes) -> None:
         """Map an index entry's digest to that of its redacted data; it may be redacted again later."""
-        previous, new_digest = self.new_digests.get(digest), digest_of(data)
+        previous = self.new_digests.get(digest)
+        new_digest = digest_of(data)
         self.new_digests[digest] = new_digest
         if previous is not None:
             self.new_digests[previous] = new_digest

@@ -24,7 +24,9 @@ WORKSPACE_FOLDERS = (".agents/skills", ".claude/skills")
 USER_FOLDERS = tuple(f"~/{folder}" for folder in WORKSPACE_FOLDERS)
 MAX_SKILL_BYTES = 128 * 1024  # about 32,000 tokens; the format recommends 5,000
 MAX_SKILLS = 200  # of one folder
-MAX_NAME, MAX_DESCRIPTION = 64, 1024  # characters
+# characters
+MAX_NAME = 64
+MAX_DESCRIPTION = 1024
 SKILLS_SHARE = 50  # the list of skills takes at most a fiftieth of the context window
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

@@ -440,7 +440,8 @@ class SessionVersions:
         for summary in by_id.values():
             if not summary.is_version:
                 continue
-            origin, seen = summary, {summary.id}
+            origin = summary
+            seen = {summary.id}
             while origin.is_version and origin.branch_of in by_id and origin.branch_of not in seen:
                 origin = by_id[origin.branch_of]
                 seen.add(origin.id)
@@ -552,7 +553,8 @@ def session_tree(
 
 def related_branches(summaries: Sequence[SessionSummary], session_id: str) -> list[SessionSummary]:
     """Return the sessions that share a beginning with one, directly or through others; not itself."""
-    related, size = {session_id}, 0
+    related = {session_id}
+    size = 0
     while len(related) > size:
         size = len(related)
         for summary in summaries:

@@ -108,8 +108,10 @@ def split_text(text: str, max_chars: int = MAX_CHUNK_CHARS) -> list[str]:
     chunks: list[str] = []
     start = 0
     while len(text) - start > max_chars:
-        low, high = start + max_chars * 9 // 10, start + max_chars
-        line, space = text.rfind("\n", low, high) + 1, text.rfind(" ", low, high)
+        low = start + max_chars * 9 // 10
+        high = start + max_chars
+        line = text.rfind("\n", low, high) + 1
+        space = text.rfind(" ", low, high)
         cut = next((index for index in (line, space) if index > start), high)
         chunks.append(text[start:cut])
         start = cut

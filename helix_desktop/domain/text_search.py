@@ -70,9 +70,13 @@ _OVERLAP = (
 )  # bytes; folding makes at most 3 characters of one, each from at most 12 bytes
 _SHOWN_LINES = 3
 _MAX_HEADER = 2_000  # bytes
-_EXCERPT, _BEFORE = 160, 60  # characters of a line that are shown, and how many of them before the word
+# characters of a line that are shown, and how many of them before the word
+_EXCERPT = 160
+_BEFORE = 60
 _LONG_LINE_CHARS = 2_000  # characters into a line, from where on the place is told
-_CONTINUES, _CONTINUATION = 0xC0, 0x80  # UTF-8: the mask and the value of a byte that begins no character
+# UTF-8: the mask and the value of a byte that begins no character
+_CONTINUES = 0xC0
+_CONTINUATION = 0x80
 
 _Rank = tuple[int, int, int]
 
@@ -153,9 +157,11 @@ class _BestLines:
     """The lines with all terms, or else with the rarest; and the count of all that match."""
 
     def __init__(self, terms: Sequence[str], spellings: Sequence[str]) -> None:
-        self._terms, self._all = terms, tuple(terms)
+        self._terms = terms
+        self._all = tuple(terms)
         self._by_terms: dict[tuple[str, ...], _TopLines] = {}
-        self._words, self._spellings = _whole_words(terms), _whole_words(spellings)
+        self._words = _whole_words(terms)
+        self._spellings = _whole_words(spellings)
         self._count = self._last_line = 0
 
     def add(self, chunk: TextChunk) -> None:
@@ -287,7 +293,9 @@ def _match_lines(
 
 def split_chunks(data: bytes) -> Iterator[TextChunk]:
     """Yield the text in chunks of whole lines; chunks of a longer line overlap, so no term is lost."""
-    offset, line, char = 0, 1, 0
+    offset = 0
+    line = 1
+    char = 0
     while offset < len(data):
         end, following = _chunk_end(data, offset)
         text = data[offset:end].decode(errors="replace")
@@ -348,7 +356,8 @@ def _excerpt(line: str, index: int) -> tuple[int, str]:
     line = line.removesuffix("\r")
     start = max(0, min(index - _BEFORE, len(line) - _EXCERPT)) if len(line) > _EXCERPT else 0
     visible = visible_text(line[start : start + _EXCERPT])
-    before, after = "…" if start else "", "…" if start + _EXCERPT < len(line) else ""
+    before = "…" if start else ""
+    after = "…" if start + _EXCERPT < len(line) else ""
     return start, f"{before}{visible.strip()}{after}"
 
 
@@ -417,7 +426,8 @@ def excerpt_of(text: str, folded: str, terms: Sequence[str], size: ExcerptSize) 
         if not missing:
             break
     pieces = _pieces(text, folded, sorted(spans), width, size.lead)
-    first, last = pieces[0], pieces[-1]
+    first = pieces[0]
+    last = pieces[-1]
     before = _CUT if first.line[: first.begin].strip() else ""
     after = _CUT if last.line[last.end :].strip() else ""
     words = _GAP.join(plain_line(visible_text(piece.line[piece.begin : piece.end])) for piece in pieces)
@@ -441,7 +451,8 @@ def _places(folded: str, terms: Sequence[str]) -> list[_Place]:
 
 def _choose_spans(places: Sequence[_Place], width: int, count: int) -> tuple[list[_Span], set[int]]:
     """Return spans of at most this width that hold the most words together, and the words in none of them."""
-    missing, spans = {place.term for place in places}, list[_Span]()
+    missing = {place.term for place in places}
+    spans = list[_Span]()
     while missing and len(spans) < count:
         span, terms = _best_span(places, width, missing)
         spans.append(span)
@@ -465,7 +476,8 @@ def _spans(places: Sequence[_Place], width: int, sought: set[int]) -> Iterator[t
     for at, first in enumerate(places):
         if first.term not in sought:
             continue
-        end, words = first.end, {first.term: first.is_whole}
+        end = first.end
+        words = {first.term: first.is_whole}
         yield _Span(first.start, end), dict(words)
         for place in islice(places, at + 1, None):
             if place.start >= min(first.start + width, first.line_end):
@@ -479,11 +491,13 @@ def _spans(places: Sequence[_Place], width: int, sought: set[int]) -> Iterator[t
 
 def _pieces(text: str, folded: str, spans: Sequence[_Span], width: int, lead: int) -> list[_Piece]:
     """Return what is shown round each span; the last goes on as far as there is something."""
-    lines, pieces = text.split("\n"), list[_Piece]()
+    lines = text.split("\n")
+    pieces = list[_Piece]()
     for span in spans:
         line_start = folded.rfind("\n", 0, span.start) + 1
         number = folded.count("\n", 0, line_start)
-        line, folded_line = lines[number].rstrip(), folded[line_start:].partition("\n")[0]
+        line = lines[number].rstrip()
+        folded_line = folded[line_start:].partition("\n")[0]
         start = original_index(lines[number], folded_line, span.start - line_start)
         end = original_index(lines[number], folded_line, span.end - 1 - line_start) + 1
         spare = max(0, width - (end - start))

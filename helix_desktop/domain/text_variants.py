@@ -18,7 +18,9 @@ from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 MIN_BASE64_BYTES = 8  # of a text that is looked for in Base64: parts of shorter ones stand anywhere by chance
-_BITS, _GROUP = 6, 3  # of a character of Base64; bytes after which its pattern repeats
+# of a character of Base64; bytes after which its pattern repeats
+_BITS = 6
+_GROUP = 3
 _UNRESERVED = string.ascii_letters + string.digits + "_.-~"
 _EXTRA_UNESCAPED = (
     "",
@@ -108,7 +110,8 @@ def _end_of_rest(text: str, start: int, rest: str, least: int) -> int:
 
 def is_inside_word(text: str, start: int, end: int) -> bool:
     """Return True if what stands there is a part of longer words only."""
-    before, after = text[start - 1 : start], text[end : end + 1]
+    before = text[start - 1 : start]
+    after = text[end : end + 1]
     return (before.isalnum() and text[start].isalnum()) or (after.isalnum() and text[end - 1].isalnum())
 
 
@@ -153,11 +156,14 @@ def _base64_of(data: bytes) -> Iterator[str]:
         yield from (padded, padded.rstrip("="))
         for prefix_size in range(_GROUP):  # bytes that share its first group
             shared = encode(bytes(prefix_size) + data).decode()
-            first, stop = -(-8 * prefix_size // _BITS), 8 * (prefix_size + len(data)) // _BITS
+            first = -(-8 * prefix_size // _BITS)
+            stop = 8 * (prefix_size + len(data)) // _BITS
             yield shared[first:stop]  # the characters that hold nothing of what stands around it
 
 
-_MIN_CHARS, _MIN_LETTERS = 8, 4  # of a line that is looked for anywhere: shorter ones mean something else
+# of a line that is looked for anywhere: shorter ones mean something else
+_MIN_CHARS = 8
+_MIN_LETTERS = 4
 _MIN_RESULT = 4  # characters of what is looked for only where a note states what a call gave
 _HEAD_CHARS = 40  # characters by which a line is found whose end was cut
 _MIN_OF_LONG = 160  # characters of a line of which a search can show a part that is not its head

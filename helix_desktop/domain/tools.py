@@ -234,7 +234,9 @@ class PermissionRule(msgspec.Struct, frozen=True):
         )
 
     def _exact_texts(self) -> tuple[TranslatableText, TranslatableText]:
-        tool, subject, builtin = self.tool, self.subject, BUILTIN_TOOLS.get(self.tool)
+        tool = self.tool
+        subject = self.subject
+        builtin = BUILTIN_TOOLS.get(self.tool)
         if subject == ANY:
             if builtin is not None and builtin.any_use is not None:
                 return builtin.any_use

@@ -53,8 +53,12 @@ class TranslatableText(str):
     ) -> Self:
         """Return a text of the catalog's `context`. Raises KeyError if a fact is missing."""
         text = cls(fill(singular if singular and count == 1 else source, facts, count, english_fact))
-        text.context, text.source, text.singular, text.comment = context, source, singular, comment
-        text.facts, text.number = facts, count
+        text.context = context
+        text.source = source
+        text.singular = singular
+        text.comment = comment
+        text.facts = facts
+        text.number = count
         return text
 
 

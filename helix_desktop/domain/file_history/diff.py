@@ -87,7 +87,8 @@ class Hunk(msgspec.Struct, frozen=True):
     @property
     def header(self) -> str:
         """Its places as git writes them: `@@ -1,4 +1,5 @@`."""
-        old, new = self.old_count, self.new_count
+        old = self.old_count
+        new = self.new_count
         return f"@@ -{_place(self.old_start, old)} +{_place(self.new_start, new)} @@"
 
 
@@ -200,7 +201,8 @@ def split_lines(data: bytes, encoding: str) -> list[str]:
 def _diff_texts(
     diff: FileDiff, before: bytes, after: bytes, encodings: tuple[str, str], context: int
 ) -> FileDiff:
-    old, new = split_lines(before, encodings[0]), split_lines(after, encodings[1])
+    old = split_lines(before, encodings[0])
+    new = split_lines(after, encodings[1])
     blocks: list[Block] = []
     if encodings[0] == encodings[1]:
         blocks = place_groups(matching_blocks(old, new), old, new)
@@ -225,7 +227,8 @@ def _gaps(blocks: Sequence[Block], old_size: int, new_size: int) -> Iterator[tup
     for old, new, size in [*blocks, (old_size, new_size, 0)]:
         if old_at < old or new_at < new:
             yield range(old_at, old), range(new_at, new)
-        old_at, new_at = old + size, new + size
+        old_at = old + size
+        new_at = new + size
 
 
 def _hunks(old: list[str], new: list[str], blocks: list[Block], context: int) -> Iterator[Hunk]:
@@ -244,7 +247,8 @@ def _hunk(
     old: list[str], new: list[str], gaps: list[tuple[range, range]], context: int, budget: SpanBudget
 ) -> Hunk:
     lead = min(context, gaps[0][0].start)
-    old_at, new_at = gaps[0][0].start - lead, gaps[0][1].start - lead
+    old_at = gaps[0][0].start - lead
+    new_at = gaps[0][1].start - lead
     tail = min(context, len(old) - gaps[-1][0].stop)
     lines: list[DiffLine] = []
     start = old_at, new_at
@@ -252,7 +256,8 @@ def _hunk(
     for removed, added in [*gaps, (end, range(0))]:
         same = zip(range(old_at, removed.start), range(new_at, new_at + removed.start - old_at), strict=True)
         lines += [_line("same", old_number, new_number, new[new_number]) for old_number, new_number in same]
-        old_at, new_at = removed.stop, added.stop
+        old_at = removed.stop
+        new_at = added.stop
         lines += _changed_lines(old, new, removed, added, budget)
     return Hunk(start[0] + 1, start[1] + 1, tuple(lines))
 
@@ -343,7 +348,8 @@ def _entry(path: str, before: FileState | None, after: FileState | None, diff: F
     modes = list(_modes(before, after))
     if before == after or (diff.kind == "mode" and not modes):
         return
-    old, new = _name("a", path), _name("b", path)
+    old = _name("a", path)
+    new = _name("b", path)
     yield f"diff --git {old} {new}"
     yield from modes
     if diff.kind == "text" and "utf-8" == diff.before_encoding == diff.after_encoding:
@@ -370,7 +376,8 @@ def _compare_contents(before: FileState | None, after: FileState | None, diff: F
 
 
 def _modes(before: FileState | None, after: FileState | None) -> Iterator[str]:
-    old, new = _mode(before), _mode(after)
+    old = _mode(before)
+    new = _mode(after)
     if not old:
         yield f"new file mode {new}"
     elif not new:

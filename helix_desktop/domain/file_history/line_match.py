@@ -14,7 +14,9 @@ from typing import NamedTuple
 Block = tuple[int, int, int]
 """Equal items: where they begin in the old and in the new sequence, and how many there are."""
 
-_BASE_STEPS, _STEPS_PER_ITEM = 200_000, 20  # well under a second for hostile texts of 5,000 lines
+# well under a second for hostile texts of 5,000 lines
+_BASE_STEPS = 200_000
+_STEPS_PER_ITEM = 20
 _MAX_DEPTH = 16  # how often the room between unique items is looked through for further ones
 _MAX_EDITS = 256  # edits that one search of the shortest edit looks ahead
 _MAX_SHIFT = 100  # lines that a group of changed lines may move to a better place
@@ -93,7 +95,8 @@ class _Matcher:
     """Finds the blocks of two lists of numbers; each distinct item has one."""
 
     def __init__(self, old: list[int], new: list[int]) -> None:
-        self._old, self._new = old, new
+        self._old = old
+        self._new = new
         self._steps = _BASE_STEPS + _STEPS_PER_ITEM * (len(old) + len(new))
         self._found: list[Block] = []
 
@@ -113,19 +116,25 @@ class _Matcher:
                 self._found.append((old, new, 1))
                 if old_at < old and new_at < new:
                     regions.append((old_at, old, new_at, new, depth + 1))
-                old_at, new_at = old + 1, new + 1
+                old_at = old + 1
+                new_at = new + 1
             regions.append((old_at, old_end, new_at, new_end, depth + 1))
         return self._found
 
     def _cut(self, old_at: int, old_end: int, new_at: int, new_end: int) -> tuple[int, int, int, int]:
         """Take what a region begins and ends with on both sides."""
-        old, new = self._old, self._new
-        room, size = min(old_end - old_at, new_end - new_at), 0
+        old = self._old
+        new = self._new
+        room = min(old_end - old_at, new_end - new_at)
+        size = 0
         while size < room and old[old_at + size] == new[new_at + size]:
             size += 1
         if size:
             self._found.append((old_at, new_at, size))
-        old_at, new_at, room, size = old_at + size, new_at + size, room - size, 0
+        old_at = old_at + size
+        new_at = new_at + size
+        room = room - size
+        size = 0
         while size < room and old[old_end - 1 - size] == new[new_end - 1 - size]:
             size += 1
         if size:
@@ -163,7 +172,8 @@ class _Matcher:
         common = in_old.intersection(self._new[at] for at in new_range)
         olds = [at for at in old_range if self._old[at] in common]
         news = [at for at in new_range if self._new[at] in common]
-        old, new = [self._old[at] for at in olds], [self._new[at] for at in news]
+        old = [self._old[at] for at in olds]
+        new = [self._new[at] for at in news]
         size = min(len(old), len(new))
         begin = next((at for at in range(size) if old[at] != new[at]), size)
         size -= begin
@@ -184,7 +194,8 @@ class _Matcher:
 
         That is the end of both lists, or the furthest place that `_MAX_EDITS` edits reach.
         """
-        width, height = len(old) - x0, len(new) - y0
+        width = len(old) - x0
+        height = len(new) - y0
         reached = {1: 0}
         trail: list[dict[int, int]] = []
         for edits in range(_MAX_EDITS):
@@ -194,7 +205,8 @@ class _Matcher:
             if reached.get(width - height) == width or self._steps <= 0:
                 break
         diagonal = max(reached, key=lambda k: (2 * reached[k] - k, k))
-        x, y = reached[diagonal], reached[diagonal] - diagonal
+        x = reached[diagonal]
+        y = reached[diagonal] - diagonal
         blocks = [(x0 + at, y0 + new_at, size) for at, new_at, size in _walk_back(trail, x, y)]
         return blocks, x0 + x, y0 + y
 
@@ -212,7 +224,8 @@ def _advance(
 ) -> tuple[dict[int, int], int]:
     """Return how far one more edit reaches on each diagonal, and the steps that it took."""
     x0, y0 = start
-    width, height = len(old) - x0, len(new) - y0
+    width = len(old) - x0
+    height = len(new) - y0
     further: dict[int, int] = {}
     steps = 0
     for k in range(-edits + 2 * max(0, edits - height), edits + 1 - 2 * max(0, edits - width), 2):
@@ -253,7 +266,8 @@ class SpanBudget:
     """How many pairs of lines and characters may be compared for one file."""
 
     def __init__(self) -> None:
-        self.pairs, self.characters = 30_000, 300_000
+        self.pairs = 30_000
+        self.characters = 300_000
 
 
 class _Line(NamedTuple):
@@ -289,7 +303,8 @@ def _pairs(removed: Sequence[str], added: Sequence[str], budget: SpanBudget) -> 
     if not count or count > min(_MAX_PAIRS, budget.pairs):
         return list(enumerate(range(len(added)))) if len(removed) == len(added) else []
     budget.pairs -= count
-    old, new = [_line(text) for text in removed], [_line(text) for text in added]
+    old = [_line(text) for text in removed]
+    new = [_line(text) for text in added]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     for at in range(len(old) - 1, -1, -1):
         for to in range(len(new) - 1, -1, -1):
@@ -304,7 +319,8 @@ def _pairs(removed: Sequence[str], added: Sequence[str], budget: SpanBudget) -> 
             to += 1
         else:
             pairs.append((at, to))
-            at, to = at + 1, to + 1
+            at = at + 1
+            to = to + 1
     return pairs
 
 
@@ -324,7 +340,8 @@ def _similarity(old: _Line, new: _Line) -> float:
 def _differences(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]] | None:
     if max(len(old), len(new)) > _MAX_LINE:
         return _middle(old, new)
-    old_tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
+    old_tokens = _TOKEN.findall(old)
+    new_tokens = _TOKEN.findall(new)
     blocks = matching_blocks(old_tokens, new_tokens)
     same = sum(len("".join(old_tokens[at : at + size]).strip()) for at, _, size in blocks)
     weight = len("".join(old.split())) + len("".join(new.split()))
@@ -359,7 +376,8 @@ def _middle(old: str, new: str) -> tuple[tuple[Span, ...], tuple[Span, ...]] | N
 
 
 def _common_start(old: str, new: str) -> int:
-    low, high = 0, min(len(old), len(new))
+    low = 0
+    high = min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
         if old[low:middle] == new[low:middle]:

@@ -94,7 +94,9 @@ def _byte_lines(data: bytes, line_end: bytes) -> list[bytes]:
     if len(line_end) == 1:
         lines = [line + line_end for line in data.split(line_end)]
     else:
-        lines, start, at = [], 0, data.find(line_end)
+        lines = []
+        start = 0
+        at = data.find(line_end)
         while at >= 0:
             if at % len(line_end):
                 at = data.find(line_end, at + 1)
@@ -117,7 +119,9 @@ def _chunks(base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes
         sides = (tuple(base[base_at:start]), tuple(ours[ours_at:in_ours]), tuple(theirs[theirs_at:in_theirs]))
         if any(sides):
             yield Chunk(_kind(*sides), *sides)
-        base_at, ours_at, theirs_at = start + size, in_ours + size, in_theirs + size
+        base_at = start + size
+        ours_at = in_ours + size
+        theirs_at = in_theirs + size
         if size:
             same = tuple(base[start:base_at])
             yield Chunk("same", same, same, same)
@@ -135,10 +139,12 @@ def _common(
     base: Sequence[bytes], ours: Sequence[bytes], theirs: Sequence[bytes]
 ) -> Iterator[tuple[int, int, int, int]]:
     """Yield rows of lines that stand unchanged on both sides: where in base, ours, theirs; how many."""
-    left, right = matching_blocks(base, ours), matching_blocks(base, theirs)
+    left = matching_blocks(base, ours)
+    right = matching_blocks(base, theirs)
     at = other = 0
     while at < len(left) and other < len(right):
-        (base_left, in_ours, left_size), (base_right, in_theirs, right_size) = left[at], right[other]
+        base_left, in_ours, left_size = left[at]
+        base_right, in_theirs, right_size = right[other]
         start = max(base_left, base_right)
         end = min(base_left + left_size, base_right + right_size)
         if start < end:

@@ -120,7 +120,8 @@ class PdfText(msgspec.Struct, frozen=True):
 class PdfRefused(Exception):
     def __init__(self, reason: PdfFailure, page_count: int = 0) -> None:
         super().__init__(reason)
-        self.reason, self.page_count = reason, page_count
+        self.reason = reason
+        self.page_count = page_count
 
 
 FINGERPRINT_DIGITS = 32  # hex digits of a SHA-256: enough, and never taken for the digest of stored content

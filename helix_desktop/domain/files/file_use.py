@@ -179,7 +179,8 @@ def printed_file(command: str, folder: str = "") -> tuple[str, Lines] | None:
     if len(command) > _MAX_LENGTH:
         return None
     if moved := _FOLDER.match(command):
-        folder, command = posixpath.join(folder, moved[1]), command[moved.end() :]
+        folder = posixpath.join(folder, moved[1])
+        command = command[moved.end() :]
     command = _NO_ERRORS.sub("", command)
     if _NOT_SIMPLE.search(command):
         return None
@@ -196,20 +197,23 @@ def printed_file(command: str, folder: str = "") -> tuple[str, Lines] | None:
 
 def _printed(words: Sequence[str]) -> tuple[str, Lines | None]:
     """Return the file that a program prints, empty for what it is fed, and which lines; None: not known."""
-    program, options = words[0], [word for word in words[1:] if word.startswith("-")]
+    program = words[0]
+    options = [word for word in words[1:] if word.startswith("-")]
     names = [word for word in words[1:] if not word.startswith("-")]
     match program:
         case "cat" | "nl" | "bat":
             lines: Lines | None = ALL_LINES
         case "tail":
-            names, lines = _without_number(names), UNKNOWN_LINES
+            names = _without_number(names)
+            lines = UNKNOWN_LINES
         case "head":
             numbers = re.findall(r"\d+", " ".join([*options, *names[:-1]])) or [_HEAD_LINES]
             counts_bytes = any(option.startswith("-c") for option in options)
             names = _without_number(names)
             lines = UNKNOWN_LINES if counts_bytes else Lines(1, int(numbers[0]))
         case "sed" if options == ["-n"] and names and (printed := _PRINTED_LINES.fullmatch(names[0])):
-            names, lines = names[1:], Lines(int(printed[1]), int(printed[2]))
+            names = names[1:]
+            lines = Lines(int(printed[1]), int(printed[2]))
         case _:
             lines = None
     return (names[0] if names else ""), (None if names[1:] else lines)
@@ -230,7 +234,9 @@ _EDITOR_COMMANDS: Mapping[str, FileAction] = {
     "view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"
 }  # fmt: skip
 _CONTENT_WORDS = frozenset({"read", "view", "cat", "open"})  # in the name of a tool that returns the lines
-_SHORT_CHARS, _SHORT_CALLS = 4_000, 8_192  # characters of arguments, and how many calls are remembered
+# characters of arguments, and how many calls are remembered
+_SHORT_CHARS = 4_000
+_SHORT_CALLS = 8_192
 
 FileAction = Literal["read", "write", "edit"]
 
@@ -256,7 +262,8 @@ def file_use(call: ToolCall) -> FileUse | None:
 
 
 def _use_of(name: str, arguments: str) -> FileUse | None:
-    kind, args = tool_kind(name), decode_arguments(arguments)
+    kind = tool_kind(name)
+    args = decode_arguments(arguments)
     if not isinstance(args, dict):
         paths = tuple(dict.fromkeys(PATCHED.findall(arguments)))
         return FileUse("edit", paths) if kind == "edit" and paths else None

@@ -62,7 +62,8 @@ def _mentions(text: str) -> Iterator[Mention]:
 def escape_mentions(text: str, typed_words: Sequence[str]) -> str:
     """Return a text that mentions only what `typed_words` do; any other `@` follows a backslash."""
     named = {mention[:3] for words in typed_words for mention in _mentions(words)}
-    parts, at = list[str](), 0
+    parts = list[str]()
+    at = 0
     for mention in _mentions(text):
         if mention[:3] not in named:
             parts += [text[at : mention.start], "\\"]
@@ -131,10 +132,16 @@ def _read(match: re.Match[str]) -> Mention | None:
 _CANDIDATES = 160  # paths, best by a quick look, that are scored letter by letter
 MAX_QUERY = 200  # characters that are looked for
 _SEPARATORS = frozenset("/_-. ")
-_NEXT, _WORD, _NAME, _NAME_START, _WHOLE_NAME = 8, 8, 4, 10, 40
+_NEXT = 8
+_WORD = 8
+_NAME = 4
+_NAME_START = 10
+_WHOLE_NAME = 40
 _RECENT = 12  # points for the path used last, one less for each before it: less than for a name's start
 _FOLDER = 3  # points taken from a folder: a file of the same name is meant more often
-_GAP, _MAX_GAP = 1, 6  # points taken for each letter between two of the query
+# points taken for each letter between two of the query
+_GAP = 1
+_MAX_GAP = 6
 
 
 class PathMatch(NamedTuple):
@@ -188,7 +195,9 @@ class FuzzyPaths:
         These are what is recent, then, shortest names first, names that begin with the query, names and paths
         that hold it, and names that have its letters.
         """
-        names, paths, matches = self._names, self._folded, _subsequence(query)
+        names = self._names
+        paths = self._folded
+        matches = _subsequence(query)
         candidates = dict.fromkeys(at for at in recent if matches(paths[at]))
         _fill(candidates, (at for at, name in enumerate(names) if name.startswith(query)))
         _fill(candidates, (at for at, name in enumerate(names) if query in name))
@@ -250,7 +259,9 @@ def _recency(rank: int | None) -> int:
 
 def score(path: str, positions: Sequence[int]) -> int:
     """Return how good these positions are: letters side by side, at the starts of words, in the name."""
-    start, total, before = name_start(path), 0, -1
+    start = name_start(path)
+    total = 0
+    before = -1
     for at in positions:
         total += _NAME if at >= start else 0
         if at == start:
