@@ -152,9 +152,11 @@ def _by_id(source: sqlite3.Connection, sql: str) -> Iterator[tuple[Any, ...]]:
         if row is None:
             return
         if row[0] <= id_:  # damaged: not even the order of the ids holds
-            id_, misses = id_ + 1, misses + 1
+            id_ = id_ + 1
+            misses = misses + 1
             continue
-        id_, misses = row[0], 0
+        id_ = row[0]
+        misses = 0
         yield row
 
 
@@ -312,7 +314,8 @@ def _open_with_rest_of(aside: Path, path: Path) -> Connection:
 def _move_aside(path: Path, at_ms: int) -> Path:
     """Rename the database, companions first: what is left after a kill is moved aside by the next opening."""
     at = datetime.fromtimestamp(at_ms / 1000, UTC)
-    name, number = f"{path.name}{_DAMAGED}{at:%Y%m%d-%H%M%S}", 1
+    name = f"{path.name}{_DAMAGED}{at:%Y%m%d-%H%M%S}"
+    number = 1
     while (aside := path.with_name(name if number == 1 else f"{name}-{number}")).exists():
         number += 1
     for suffix in (*SQLITE_COMPANIONS, ""):
@@ -324,7 +327,8 @@ def _move_aside(path: Path, at_ms: int) -> Path:
 
 
 _PAGES_AT_ONCE = 2_000  # 8 MB
-_PURGE, _PURGE_WAIT_MS = "purge", 3_000
+_PURGE = "purge"
+_PURGE_WAIT_MS = 3_000
 _REPORTED = "reported-damage"
 
 
@@ -340,7 +344,8 @@ class FileHistoryDatabase:
 
         `clock` returns the time in milliseconds since 1970. Raises StoreUnreadable, StoreWriteFailed.
         """
-        self.path, self.clock = path, clock
+        self.path = path
+        self.clock = clock
         self._connection = open_database(path, clock)
         self._depth = 0
         self.contents = ContentRows(self._connection, clock)
@@ -407,10 +412,12 @@ class FileHistoryDatabase:
 
     def shrink(self) -> None:
         """Give what was removed back to the system, in steps for which nobody waits long."""
-        free, before = self._free_pages(), -1
+        free = self._free_pages()
+        before = -1
         while free not in (0, before):
             self._connection.query(f"PRAGMA incremental_vacuum({_PAGES_AT_ONCE})")
-            before, free = free, self._free_pages()
+            before = free
+            free = self._free_pages()
         self._connection.query("PRAGMA wal_checkpoint(PASSIVE)")
 
     def begin_purge(self) -> None:

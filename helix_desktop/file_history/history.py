@@ -62,7 +62,9 @@ log = logging.getLogger(__name__)
 
 _TOO_MANY = text("What commands change is not recorded in this workspace.")
 
-_BATCH_FILES, _BATCH_BYTES = 100, 4 * 1024 * 1024  # of the first copy: about 30 ms
+# of the first copy: about 30 ms
+_BATCH_FILES = 100
+_BATCH_BYTES = 4 * 1024 * 1024
 _BEFORE_CALL_S = 0.25
 _NAMED_CHANGES = 20  # of the agent's: nobody reads more
 _COUNT_AGAIN_S = 60.0  # too many files take a second to count
@@ -92,7 +94,8 @@ class OpenedHistory:
         self._tree = WorkspaceTree(str(root), self._database, settings, own_data)
         self._captures = CallCaptures(self._tree, self._database, self._lock, clock)
         self._reverts = Reverts(root, self._database, _RevertTree(self._tree, self._captures), clock)
-        self._coverage, self._counted = FileCoverage(), (-1, 0.0)
+        self._coverage = FileCoverage()
+        self._counted = (-1, 0.0)
         self._is_paused = settings.is_paused
         self._has_looked = False  # at the workspace's files, at least once
         self._counts_again_s = 0.0  # when to see whether there still are too many files
@@ -316,7 +319,9 @@ class OpenedHistory:
 
 class _RevertTree:
     def __init__(self, tree: WorkspaceTree, captures: CallCaptures) -> None:
-        self.covers, self.put, self.remove = tree.covers, tree.put, tree.remove
+        self.covers = tree.covers
+        self.put = tree.put
+        self.remove = tree.remove
         self.is_busy = captures.is_busy
 
 
@@ -355,9 +360,12 @@ class WorkspaceFileHistory:
         save_settings: Callable[[FileCoverageSettings], None] = lambda _: None,
     ) -> None:
         """`own_data` are folders of the app, which are not covered; `clock` returns ms since 1970."""
-        self._root, self._file, self._clock = root, database_file, clock
+        self._root = root
+        self._file = database_file
+        self._clock = clock
         self._load_settings = load_settings
-        self._own_data, self._save_settings = tuple(own_data), save_settings
+        self._own_data = tuple(own_data)
+        self._save_settings = save_settings
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="file-history")
         self._opened: OpenedHistory | None = None
         self._coverage = FileCoverage()

@@ -169,7 +169,8 @@ def _oldest(
 
 def _remove(database: FileHistoryDatabase, plan: HistoryPlan, version: int) -> int:
     """Remove what is planned while the database has this version; return how many contents that were."""
-    contents, removed = plan.contents, 0
+    contents = plan.contents
+    removed = 0
     while not removed or removed < len(contents):
         with database.write():
             if database.version != version:
@@ -279,7 +280,8 @@ class HistoryRedaction:
     """One redaction in one database, which it has to itself in its thread; raises what the database does."""
 
     def __init__(self, database: FileHistoryDatabase, redaction: Redaction) -> None:
-        self._database, self._redaction = database, redaction
+        self._database = database
+        self._redaction = redaction
         self._searched: set[bytes] = set()
 
     def preview(self, on_progress: OnProgress) -> RedactionMatches:
@@ -309,7 +311,8 @@ class HistoryRedaction:
 
     def _search(self, on_progress: OnProgress) -> RedactionMatches:
         """Return where the secret is; contents that were searched before are not read again."""
-        contents, lists = self._database.contents, self._database.captures.lists()
+        contents = self._database.contents
+        lists = self._database.captures.lists()
         rows = [row for row in contents.rows() if row.digest not in self._searched]
         found: list[str] = []
         unreadable: list[str] = []
@@ -356,7 +359,8 @@ class HistoryRedaction:
 
     def _redacted(self, capture: Capture) -> tuple[Capture, bytes]:
         """Return a capture without the secret, and the bytes of its list."""
-        data, digest = b"", capture.changes
+        data = b""
+        digest = capture.changes
         changes = _changes(self._database, capture) or ()
         redacted = tuple(self._redact_changes(changes))
         if redacted != changes:
@@ -366,7 +370,8 @@ class HistoryRedaction:
         return msgspec.structs.replace(capture, changes=digest, others=others), data
 
     def _redact_changes(self, changes: Iterable[FileChange]) -> Iterable[FileChange]:
-        redact_text, passed = self._redaction.redact_text, set[str]()
+        redact_text = self._redaction.redact_text
+        passed = set[str]()
         for change in changes:
             path = redact_text(change.path)
             is_path_clean = path == change.path
@@ -416,7 +421,8 @@ class FileHistoryMaintenance:
 
     def __init__(self, path: Path, clock: ClockMs) -> None:
         """`clock` returns the time in milliseconds since 1970."""
-        self._path, self._clock = path, clock
+        self._path = path
+        self._clock = clock
 
     async def totals(self) -> FileHistoryTotals:
         return await self._run(FileHistoryDatabase.totals, FileHistoryTotals())
@@ -468,7 +474,8 @@ class FileHistoryMaintenance:
         """Return that it was damaged and replaced by a new one, once."""
 
         def read(database: FileHistoryDatabase) -> StoreRepaired | None:
-            damaged, salvaged = database.damaged_file, database.salvaged
+            damaged = database.damaged_file
+            salvaged = database.salvaged
             if not damaged:
                 return None
             database.mark_damage_reported()
@@ -510,7 +517,8 @@ class FileHistoryMaintenance:
         self, work: Callable[[FileHistoryDatabase, OnProgress], T], without: T, on_progress: OnProgress
     ) -> T:
         """Run what reports its progress, which is where it ends when it is canceled."""
-        loop, is_canceled = asyncio.get_running_loop(), threading.Event()
+        loop = asyncio.get_running_loop()
+        is_canceled = threading.Event()
 
         def report(done: int, total: int) -> None:
             if is_canceled.is_set():

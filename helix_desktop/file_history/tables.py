@@ -190,7 +190,8 @@ def blob(value: object) -> bytes:
     return value
 
 
-_RAW, _ZSTD = 0, 1
+_RAW = 0
+_ZSTD = 1
 _LEVEL = 3
 _SMALLEST = 64  # bytes; below, compressing saves nothing
 
@@ -206,12 +207,14 @@ class ContentRow(NamedTuple):
 
 class ContentRows:
     def __init__(self, connection: Connection, clock: ClockMs) -> None:
-        self._connection, self._clock = connection, clock
+        self._connection = connection
+        self._clock = clock
         self._compressor = zstandard.ZstdCompressor(_LEVEL)
 
     def put(self, data: bytes) -> str:
         """Store bytes, once; return their digest. What the user had removed is not stored again."""
-        digest, at_ms = digest_of(data), self._clock()
+        digest = digest_of(data)
+        at_ms = self._clock()
         rows = self._connection.query(
             "SELECT id, used_ms FROM contents WHERE digest = ?", (bytes.fromhex(digest),)
         )
@@ -220,9 +223,11 @@ class ContentRows:
             if at_ms - used_ms > HOUR_MS // 4:  # a clean-up spares what was stored a short while ago
                 self._connection.execute("UPDATE contents SET used_ms = ? WHERE id = ?", (at_ms, id_))
         elif not self.removed_at(digest):
-            encoding, stored = _RAW, data
+            encoding = _RAW
+            stored = data
             if len(data) >= _SMALLEST and len(packed := self._compressor.compress(data)) < len(data):
-                encoding, stored = _ZSTD, packed
+                encoding = _ZSTD
+                stored = packed
             self._connection.execute(
                 "INSERT INTO contents (digest, size, stored_size, encoding, used_ms) VALUES (?, ?, ?, ?, ?)",
                 (bytes.fromhex(digest), len(data), len(stored), encoding, at_ms),
@@ -266,7 +271,8 @@ class ContentRows:
         """Return the digest that begins so; empty if none does, or several do."""
         if not is_digest_prefix(prefix):
             return ""
-        low, high = bytes.fromhex(prefix.ljust(64, "0")), bytes.fromhex(prefix.ljust(64, "f"))
+        low = bytes.fromhex(prefix.ljust(64, "0"))
+        high = bytes.fromhex(prefix.ljust(64, "f"))
         rows = self._connection.query(
             "SELECT digest FROM contents WHERE digest BETWEEN ? AND ? LIMIT 2", (low, high)
         )

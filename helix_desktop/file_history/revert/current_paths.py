@@ -48,7 +48,8 @@ class CurrentPath(NamedTuple):
 
 class CurrentPathReader:
     def __init__(self, folders: Folders, tree: RevertTree) -> None:
-        self._folders, self._tree = folders, tree
+        self._folders = folders
+        self._tree = tree
 
     def read(self, path: str, expected: FileState | None = None) -> CurrentPath:
         """Return what stands there, a file with the hash of what was read. Raises OSError.
@@ -117,7 +118,8 @@ def read_path_state(folder: Folder, name: str) -> FileState | None:
         return FileState("folder", mode=stat.S_IMODE(file_stat.st_mode))
     if not stat.S_ISREG(file_stat.st_mode):
         return None
-    digest, size = hashlib.sha256(), 0
+    digest = hashlib.sha256()
+    size = 0
     with folder.open_file(name) as file:
         file_stat = os.fstat(file)
         if not stat.S_ISREG(file_stat.st_mode):
@@ -184,7 +186,9 @@ def parents_of(path: str) -> Iterator[str]:
 
 class _Check:
     def __init__(self, files: PlannedFiles, folders: Folders, reader: CurrentPathReader) -> None:
-        self._files, self._folders, self._reader = files, folders, reader
+        self._files = files
+        self._folders = folders
+        self._reader = reader
         self._found: dict[str, RevertProblem] = {}
         self._writable: dict[str, bool] = {}
         self._needed: set[str] = set()  # folders of what comes or stays

@@ -55,7 +55,8 @@ def give_attributes(
 
 
 def _copy(origin: int, descriptor: int) -> None:
-    original, own = os.fstat(origin), os.fstat(descriptor)
+    original = os.fstat(origin)
+    own = os.fstat(descriptor)
     if hasattr(os, "fchown") and (original.st_uid, original.st_gid) != (own.st_uid, own.st_gid):
         try:
             os.fchown(descriptor, original.st_uid, original.st_gid)
@@ -79,7 +80,8 @@ class RevertExecutor:
     def __init__(self, folders: Folders, entry: JournalEntry, on_operation: Callable[[str], None]) -> None:
         """`on_operation` is called with the name of each operation before it."""
         self.entry = entry
-        self._folders, self._on_operation = folders, on_operation
+        self._folders = folders
+        self._on_operation = on_operation
         self._stamps: dict[str, _Stamp] = {}
         self._syncs_once = CAN_SYNC_DISK and len(entry.operations) >= _MANY
         self._staging: Folder | None = None
@@ -107,7 +109,8 @@ class RevertExecutor:
                 _write(staging, str(number), contents.get(operation.target.digest))
         for number, operation in self._staged_operations():
             if operation.target is not None and operation.target.kind == "file":
-                place, replaced = None, ""
+                place = None
+                replaced = ""
                 with suppress(FolderUnreachable):  # it may be still to be made
                     place, replaced = self._parent(operation)
                 is_swap = operation.kind == "swap"
@@ -271,7 +274,8 @@ class RevertExecutor:
 
     def _verify(self, number: int, operation: RevertOperation) -> None:
         """Check that what was moved aside is what was planned for."""
-        staging, name = self._open_staging(), self._former_name(number, operation)
+        staging = self._open_staging()
+        name = self._former_name(number, operation)
         before = staging.stat(name)
         found = read_path_state(staging, name)
         if found is not None and found.kind == "folder":
@@ -292,7 +296,8 @@ class RevertExecutor:
 
     def _has_former(self, number: int, operation: RevertOperation) -> bool:
         """Return True if what stood at an operation's path is in the staging folder."""
-        staging, name = self._open_staging(), self._former_name(number, operation)
+        staging = self._open_staging()
+        name = self._former_name(number, operation)
         if name == str(number) and is_alike(read_path_state(staging, name), operation.target):
             return False  # it was not exchanged
         return staging.stat(name) is not None

@@ -36,7 +36,8 @@ class FolderUnreachable(Exception):
 
     def __init__(self, path: str, problem: RevertProblem) -> None:
         super().__init__(path, problem)
-        self.path, self.problem = path, problem
+        self.path = path
+        self.problem = problem
 
 
 class Folder:
@@ -165,7 +166,8 @@ class Folders(OpenFolders):
         return Folder(self.go_to(path))
 
     def enter(self, name: str) -> None:
-        above, path = Folder(self.folder), "/".join((*self.names, name))
+        above = Folder(self.folder)
+        path = "/".join((*self.names, name))
         try:
             super().enter(name)
         except OSError as error:

@@ -72,7 +72,9 @@ class RevertPlanner:
     """Plans reverts of one workspace; merged texts are stored as contents, within a transaction."""
 
     def __init__(self, folders: Folders, contents: ContentRows, tree: RevertTree) -> None:
-        self._folders, self._contents, self._tree = folders, contents, tree
+        self._folders = folders
+        self._contents = contents
+        self._tree = tree
         self._reader = CurrentPathReader(folders, tree)
 
     def plan(self, changes: Sequence[FileChange], capture_ids: Sequence[str]) -> RevertPlan:
@@ -87,7 +89,8 @@ class RevertPlanner:
 
     def _plan_path(self, path: str, changes: Sequence[FileChange], found: CurrentPath) -> PlannedFile:
         spans = _join(changes)
-        base, before = spans[-1].after, spans[0].before
+        base = spans[-1].after
+        before = spans[0].before
         if not is_plain_path(path):
             return PlannedFile(path, None, base, before, "blocked", "outside")
         file = PlannedFile(path, found.state, base, before)
@@ -110,7 +113,8 @@ class RevertPlanner:
         """
         if not is_plain_path(path):
             return CurrentPath(None, "outside")
-        base, before = changes[-1].after, changes[0].before
+        base = changes[-1].after
+        before = changes[0].before
         found = self._reader.read(path, base)
         state = found.state
         if state is None or state.kind != "file" or not (state.stored and state.digest):
@@ -125,7 +129,9 @@ class RevertPlanner:
 
     def _with_large_content(self, file: PlannedFile) -> PlannedFile:
         """Return a file that grew over the size limit as ready, its content stored for the way back."""
-        present, base, target = file.present, file.base, file.former
+        present = file.present
+        base = file.base
+        target = file.former
         if present is None or base is None or target is None or not target.digest:
             return file
         is_as_left = not present.digest and (base.kind, base.digest, base.size, base.modified_ns) == (
@@ -268,7 +274,10 @@ class TargetFinder:
         plan: RevertPlan,
         choices: Mapping[str, RevertChoice],
     ) -> None:
-        self._folders, self._tree, self._plan, self._choices = folders, tree, plan, choices
+        self._folders = folders
+        self._tree = tree
+        self._plan = plan
+        self._choices = choices
         self._reader = CurrentPathReader(folders, tree)
         self._targets: dict[str, PathTarget] = {}
         self._folder_states: dict[str, FileState | None] = {}
@@ -360,7 +369,10 @@ def refuse_busy(tree: RevertTree, paths: Iterable[str]) -> None:
 
 
 _FAILURES = (PathChanged, FolderUnreachable, OSError)
-_STAGING, _SWAPPING, _DONE = "staging", "swapping", "done"  # how far a revert is; stored
+# how far a revert is; stored
+_STAGING = "staging"
+_SWAPPING = "swapping"
+_DONE = "done"
 
 
 class Reverts:
@@ -375,8 +387,12 @@ class Reverts:
         on_operation: Callable[[str], None] = lambda _: None,
     ) -> None:
         """`clock` returns milliseconds since 1970; `on_operation` gets the name of each one before it."""
-        self._root, self._database, self._tree, self._clock = root.resolve(), database, tree, clock
-        self._opened_root, self._on_operation = WorkspaceRoot(root), on_operation
+        self._root = root.resolve()
+        self._database = database
+        self._tree = tree
+        self._clock = clock
+        self._opened_root = WorkspaceRoot(root)
+        self._on_operation = on_operation
         lock = database.path.with_name(f"{database.path.name}.revert-lock")
         self._lock = FileLock(lock, thread_local=False)
 

@@ -58,14 +58,16 @@ def load_above(root: str, before: tuple[IgnoreLevel, ...]) -> tuple[IgnoreLevel,
     """
     loaded = {level.lead: level for level in before}
     levels: list[IgnoreLevel] = []
-    folder, lead = os.path.realpath(root), ""
+    folder = os.path.realpath(root)
+    lead = ""
     for _ in range(_HIGHEST):
         if os.path.lexists(os.path.join(folder, ".git")):
             return tuple(levels)
         parent, name = os.path.split(folder)
         if parent == folder:
             break
-        folder, lead = parent, f"{name}/{lead}"
+        folder = parent
+        lead = f"{name}/{lead}"
         last = loaded.get(lead, IgnoreLevel(b"", IgnoreRules("")))
         with suppress(OSError):
             with OpenFolders(folder) as folders:
@@ -142,7 +144,9 @@ class FileCoverageRules:
             exclude = load_rules_below(exclude, top, GIT_EXCLUDE)
         above = load_above(root, self._above)
         changed = agent[0] != self._agent[0] or exclude[0] != self._exclude[0] or above != self._above
-        self._agent, self._exclude, self._above = agent, exclude, above
+        self._agent = agent
+        self._exclude = exclude
+        self._above = above
         if changed:
             self._chains.clear()
         return changed

@@ -114,7 +114,9 @@ def _read_file(folder: Handle, name: str, limits: ReadLimits, tries: int = _TRIE
 
 
 def _read_open(file: int, limits: ReadLimits) -> tuple[str, int, bytes | None]:
-    digest, size, pieces = hashlib.sha256(), 0, []
+    digest = hashlib.sha256()
+    size = 0
+    pieces = []
     while size <= limits.size and (piece := os.read(file, _PIECE)):
         digest.update(piece)
         size += len(piece)
@@ -138,7 +140,8 @@ class PathRecorder:
     """
 
     def __init__(self, database: FileHistoryDatabase, rules: FileCoverageRules) -> None:
-        self._database, self.rules = database, rules
+        self._database = database
+        self.rules = rules
         self.unreadable: set[str] = set()
         self._used = -1  # bytes of contents on disk, at most; -1: not counted yet
         self._too_large = sys.maxsize  # bytes for which no room could be made
@@ -251,7 +254,10 @@ class Scan:
         self, root: str, rules: FileCoverageRules, stamps: Mapping[str, bytes], trusts_folders: bool = True
     ) -> None:
         """`trusts_folders`: a folder that was covered still is; else it is held against the rules again."""
-        self._root, self._rules, self._stamps, self._trusts = root, rules, stamps, trusts_folders
+        self._root = root
+        self._rules = rules
+        self._stamps = stamps
+        self._trusts = trusts_folders
         self._result = ScanResult()
         self._device = 0
 
@@ -283,11 +289,14 @@ class Scan:
         """Return what is new or changed in a folder, the names of folders as last seen, and the stamp of its
         .gitignore. This runs for every path before and after each command.
         """
-        stamps, append = self._stamps, self._result.same.append
-        trusts, device = self._trusts, self._device
+        stamps = self._stamps
+        append = self._result.same.append
+        trusts = self._trusts
+        device = self._device
         others: list[_Entry] = []
         folders: list[str] = []
-        ignore_stamp, is_open = b"", isinstance(folder, int)
+        ignore_stamp = b""
+        is_open = isinstance(folder, int)
         with os.scandir(folder) as entries:
             for entry in entries:
                 name = entry.name

@@ -86,7 +86,9 @@ def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason
     return "secret" if tree.was_removed(state.digest) else "quota"
 
 
-_MANIFEST, _SKIPPED = "manifest", "skipped"  # names of single values
+# names of single values
+_MANIFEST = "manifest"
+_SKIPPED = "skipped"
 
 
 @dataclass
@@ -112,7 +114,9 @@ class WorkspaceTree:
         own_data: Iterable[str] = (),
     ) -> None:
         """`own_data` are paths of the app's own data in the workspace."""
-        self.root, self._database, self._own_data = root, database, tuple(own_data)
+        self.root = root
+        self._database = database
+        self._own_data = tuple(own_data)
         self._opened_root = WorkspaceRoot(Path(root))
         self.rules = FileCoverageRules(settings, self._own_data)
         self._recorder = PathRecorder(database, self.rules)
@@ -175,7 +179,8 @@ class WorkspaceTree:
             raise TooManyPaths
         result = self._scan()
         if self._must_sort_again:
-            result.rules_changed, self._must_sort_again = True, False
+            result.rules_changed = True
+            self._must_sort_again = False
         if result.rules_changed and self.rows:
             result = self._scan(trusts_folders=False)
             result.rules_changed = True
@@ -264,7 +269,8 @@ class WorkspaceTree:
         states: dict[str, FileState | None] = {}
         with OpenFolders(self.root) as folders:
             for path in sorted(set(paths)):
-                row, file_stat = self.rows.get(path), _stat(folders, path)
+                row = self.rows.get(path)
+                file_stat = _stat(folders, path)
                 if file_stat is None:
                     states[path] = None
                 elif row is not None and row.state.stored and self._stamps.get(path) == _stamp(file_stat):
@@ -322,7 +328,8 @@ class WorkspaceTree:
         update = _Update()
         with OpenFolders(self.root) as folders:
             for path in paths:
-                row, file_stat = self.rows.get(path), _stat(folders, path)
+                row = self.rows.get(path)
+                file_stat = _stat(folders, path)
                 if row is not None and file_stat is not None and not row.state.stored:
                     read = self._recorder.record(folders, path, file_stat, row, is_named=True)
                     if read is not None and read.stamp == row.stamp:
@@ -343,7 +350,8 @@ class WorkspaceTree:
         self.skipped = {place.path: place for place in places}
         self._find_read_before()
         self._has_manifest = self._database.meta.get(_MANIFEST) is not None
-        self._version, self._is_loaded = self._database.version, True
+        self._version = self._database.version
+        self._is_loaded = True
         self._recorder.count_again()
         self._is_full = False  # a clean-up may have made room
         self._find_pending()
@@ -507,7 +515,8 @@ def _is_same(before: FileState, after: FileState) -> bool:
     return msgspec.structs.replace(before, stored=after.stored) == after
 
 
-_PREFIX, _SUFFIX = "file-history-", ".lock"
+_PREFIX = "file-history-"
+_SUFFIX = ".lock"
 _NEW_S = 60.0
 
 
@@ -516,7 +525,8 @@ class ProcessLock:
 
     def __init__(self, folder: Path) -> None:
         """Raises OSError."""
-        self._folder, self.name = folder, uuid4().hex
+        self._folder = folder
+        self.name = uuid4().hex
         self._lock = self._of(self.name)
         self._lock.acquire(timeout=1)
         self._remove_left_over()
@@ -566,7 +576,10 @@ class CallCaptures:
         self, tree: WorkspaceTree, database: FileHistoryDatabase, lock: ProcessLock, clock: ClockMs
     ) -> None:
         """`clock` returns the time in milliseconds since 1970."""
-        self._tree, self._database, self._lock, self._clock = tree, database, lock, clock
+        self._tree = tree
+        self._database = database
+        self._lock = lock
+        self._clock = clock
 
     def begin(self, mark: CallMark) -> CapturedChanges | None:
         with self._tree.write():
