@@ -213,8 +213,13 @@ def _described(source: Source) -> Iterator[FoundSession]:
 
 
 def _describe(source: Source) -> FoundSession | None:
-    path, about, title, first = source.path, About(), "", ""
-    reader, read, is_talk = source.reader(), 0, False
+    path = source.path
+    about = About()
+    title = ""
+    first = ""
+    reader = source.reader()
+    read = 0
+    is_talk = False
     for record in source.records(2 * _HEAD_BYTES):  # blank lines count too
         read += len(record.raw)
         for item in read_record(reader, record):

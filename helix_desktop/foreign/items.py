@@ -208,7 +208,10 @@ class BlockReader(Reader):
         note: Mapping[str, str] = MappingProxyType({}),
     ) -> tuple[list[DataRecord], AnswerPart]:
         """Return an answer, and what there is no place for; `note` goes with what a thought is signed by."""
-        texts, reasoning, calls, rest = list[str](), list[str](), list[ToolCall](), list[DataRecord]()
+        texts = list[str]()
+        reasoning = list[str]()
+        calls = list[ToolCall]()
+        rest = list[DataRecord]()
         for block in blocks:
             match block.get("type"):
                 case "text":
@@ -220,8 +223,10 @@ class BlockReader(Reader):
                         rest.append(DataRecord(kind="thinking: signature", data=data))
                 case "tool_use" | "tool-call" | "toolCall":
                     self._calls += 1
-                    call_id, name = block.get("id", block.get("toolCallId")), block.get("name")
-                    arguments, fallback = block.get("input", block.get("arguments")), f"call-{self._calls}"
+                    call_id = block.get("id", block.get("toolCallId"))
+                    name = block.get("name")
+                    arguments = block.get("input", block.get("arguments"))
+                    fallback = f"call-{self._calls}"
                     calls.append(tool_call(call_id, name or block.get("toolName"), arguments, fallback))
                 case kind:
                     rest.append(DataRecord(kind=kind_name("assistant", kind), data=encode(block)))

@@ -132,7 +132,8 @@ class ClineReader(BlockReader):
         pasted = list[tuple[str, str]]()
         outputs: list[tuple[ToolCall, list[str], list[Picture]]] = []  # as texts, each with its pictures
         for block in blocks:
-            kind, text = block.get("type"), as_text(block.get("text"))
+            kind = block.get("type")
+            text = as_text(block.get("text"))
             if kind in ("tool_result", "tool-result"):
                 continue
             if kind == "image" and (found := _picture(block)) is not None:
@@ -194,10 +195,13 @@ class ClineReader(BlockReader):
             output = block.get("content", block.get("output"))
             if isinstance(output, dict):
                 output = output.get("value", output)
-            text, parts = "\n".join(_texts(output)), blocks_of(output)
+            text = "\n".join(_texts(output))
+            parts = blocks_of(output)
             found = [_picture(part) for part in parts]
             if output and not text and not any(found):
-                text, parts = encode(output).decode(), []  # a value of JSON
+                # a value of JSON
+                text = encode(output).decode()
+                parts = []
             for part, image in zip(parts, found, strict=False):
                 if image is None and not _texts([part]) and part.get("type") != "text":
                     kind = kind_name("output", part.get("type"))
@@ -214,7 +218,8 @@ class ClineReader(BlockReader):
 
     def _assistant(self, data: dict[str, Any]) -> Iterator[AnyItem]:
         self._answers += 1
-        info, group = as_dict(data.get("modelInfo")), f"answer-{self._answers}"
+        info = as_dict(data.get("modelInfo"))
+        group = f"answer-{self._answers}"
         model = model_label(info.get("providerId", info.get("provider")), info.get("modelId", info.get("id")))
         records, part = self.answer(blocks_of(data.get("content")), group, model)
         yield from records
@@ -245,8 +250,10 @@ class ClineReader(BlockReader):
         if message.get("say") not in ("api_req_started", "deleted_api_reqs"):
             return
         request = decode_object(as_text(message.get("text")).encode("utf-8", "replace")) or {}
-        cached, writes = as_count(request.get("cacheReads")), as_count(request.get("cacheWrites"))
-        tokens, answer = as_count(request.get("tokensIn")), as_count(request.get("tokensOut"))
+        cached = as_count(request.get("cacheReads"))
+        writes = as_count(request.get("cacheWrites"))
+        tokens = as_count(request.get("tokensIn"))
+        answer = as_count(request.get("tokensOut"))
         if request.get("apiProtocol") != "openai":  # OpenAI's count has what its cache had
             tokens += cached + writes
         if tokens or answer:
@@ -308,7 +315,8 @@ class OpencodeReader(Reader):
         return {"at_ms": time_ms(as_dict(as_dict(data.get("info")).get("time")).get("created"))}
 
     def items(self, data: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        info, parts = as_dict(data.get("info")), [as_dict(part) for part in as_list(data.get("parts"))]
+        info = as_dict(data.get("info"))
+        parts = [as_dict(part) for part in as_list(data.get("parts"))]
         match info.get("role"):
             case "user":
                 yield from self._user(info, parts)
@@ -324,7 +332,8 @@ class OpencodeReader(Reader):
                 yield DataRecord(kind=kind_name("message", role), data=raw, is_known=is_known)
 
     def _user(self, info: dict[str, Any], parts: list[dict[str, Any]]) -> Iterator[AnyItem]:
-        texts, pictures = [], list[Picture]()
+        texts = []
+        pictures = list[Picture]()
         for part in parts:
             is_added = part.get("synthetic") is True or part.get("ignored") is True
             if part.get("type") == "text" and not is_added:
@@ -347,7 +356,9 @@ class OpencodeReader(Reader):
             return
         step = 0
         model = model_label(info.get("providerID"), info.get("modelID"))
-        has_usage, outputs = False, list[AnyItem]()  # outputs follow when all calls of their step are there
+        # outputs follow when all calls of their step are there
+        has_usage = False
+        outputs = list[AnyItem]()
         for part in parts:
             group = f"{as_text(info.get('id'))}-{step}"
             match as_text(part.get("type")):
@@ -363,7 +374,8 @@ class OpencodeReader(Reader):
                     outputs += rest
                 case "step-start":
                     yield from outputs
-                    outputs, step = [], step + 1
+                    outputs = []
+                    step = step + 1
                 case "step-finish":
                     has_usage = True
                     yield _usage(part, group)
@@ -411,7 +423,8 @@ def of_second_format(
             files = [{**as_dict(file), "type": "file"} for file in as_list(data.get("files"))]
             return info, [{"type": "text", "text": data.get("text")}, *files]
         case "assistant":
-            model, error = as_dict(data.get("model")), as_dict(data.get("error"))
+            model = as_dict(data.get("model"))
+            error = as_dict(data.get("error"))
             info |= {"providerID": model.get("providerID"), "modelID": model.get("id")}
             info |= {name: data[name] for name in ("cost", "tokens", "agent", "finish") if name in data}
             if error:
@@ -427,7 +440,8 @@ def of_second_format(
 def _first_part(part: dict[str, Any]) -> dict[str, Any]:
     if part.get("type") != "tool":
         return part
-    state, time = as_dict(part.get("state")), as_dict(part.get("time"))
+    state = as_dict(part.get("state"))
+    time = as_dict(part.get("time"))
     content = [as_dict(block) for block in as_list(state.get("content"))]
     texts = [as_text(block.get("text")) for block in content if block.get("type") == "text"]
     files = [*(block for block in content if block.get("type") != "text"), *as_list(state.get("attachments"))]
@@ -451,7 +465,8 @@ def _file_picture(part: dict[str, Any]) -> Picture | None:
 def _usage(holder: dict[str, Any], group: str) -> CallUsage:
     tokens = as_dict(holder.get("tokens"))
     cache = as_dict(tokens.get("cache"))
-    cached, writes = as_count(cache.get("read")), as_count(cache.get("write"))
+    cached = as_count(cache.get("read"))
+    writes = as_count(cache.get("write"))
     return CallUsage(
         group=group,
         usage=Usage(
@@ -505,7 +520,8 @@ class ChatMessagesReader(Reader):
 
     def _message(self, message: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
         content = message.get("content")
-        texts, pictures = [], list[Picture]()
+        texts = []
+        pictures = list[Picture]()
         for block in blocks_of(content):
             image = block.get("image_url")
             url = as_dict(image).get("url") if isinstance(image, dict) else image

@@ -65,7 +65,8 @@ class RecordOrder:
 
     def end(self) -> Iterator[AnyItem]:
         """Yield what came of the records that still wait. Others may follow later."""
-        recent, self._recent = self._recent, []
+        recent = self._recent
+        self._recent = []
         for _, entry in recent:
             yield from self._items(entry)
         while self._waiting:

@@ -85,7 +85,8 @@ class ClaudeCodeReader(BlockReader):
         if not self._is_described and as_text(data.get("cwd")):
             self._is_described = True
             yield about(data, "sessionId", "cwd", "version")
-        kind, message = as_text(data.get("type")), as_dict(data.get("message"))
+        kind = as_text(data.get("type"))
+        message = as_dict(data.get("message"))
         match kind:
             case "user" if message:
                 yield from self._user(data, message)
@@ -95,7 +96,8 @@ class ClaudeCodeReader(BlockReader):
             case "system" if data.get("subtype") == "compact_boundary":
                 yield from self._boundary_summary()
                 facts = as_dict(data.get("compactMetadata"))
-                tokens, trigger = as_count(facts.get("preTokens")), as_text(facts.get("trigger"))
+                tokens = as_count(facts.get("preTokens"))
+                trigger = as_text(facts.get("trigger"))
                 self._boundary = Compacted(**self.place(data), tokens=tokens, trigger=trigger)
             case "attachment" if as_dict(data.get("attachment")).get("type") == "queued_command":
                 prompt = as_dict(data.get("attachment")).get("prompt")
@@ -176,7 +178,8 @@ class ClaudeCodeReader(BlockReader):
             )
 
     def _output(self, block: dict[str, Any], details: dict[str, Any]) -> Iterator[AnyItem]:
-        texts, pictures = [], []
+        texts = []
+        pictures = []
         for part in blocks_of(block.get("content")):
             if part.get("type") == "text":
                 texts.append(as_text(part.get("text")))
@@ -200,7 +203,8 @@ class ClaudeCodeReader(BlockReader):
             yield TurnOver(how="failed", why=text)
             yield DataRecord(kind="assistant: error", data=encode({"text": text}))
             return
-        group, note = as_text(message.get("id")), {"uuid": as_text(data.get("uuid"))}
+        group = as_text(message.get("id"))
+        note = {"uuid": as_text(data.get("uuid"))}
         stop = _STOPS.get(as_text(message.get("stop_reason")))
         records, part = self.answer(blocks, group, model, stop, note)
         yield from records
@@ -353,7 +357,8 @@ class CodexReader(Reader):
         match kind:
             case "token_count":
                 info = as_dict(event.get("info"))
-                total, before = info.get("total_token_usage"), self._total
+                total = info.get("total_token_usage")
+                before = self._total
                 is_news = info and (total is None or total != before)  # it is also repeated, with new limits
                 self._total = total
                 usage = _usage(as_dict(info.get("last_token_usage")))
@@ -380,7 +385,8 @@ class CodexReader(Reader):
         return f"answer-{self._answers}"
 
     def _item(self, item: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        kind, call_id = as_text(item.get("type")), item.get("call_id") or item.get("id")
+        kind = as_text(item.get("type"))
+        call_id = item.get("call_id") or item.get("id")
         match kind:
             case "message" if item.get("role") == "assistant":
                 yield self._part(text=paragraphs(map(_block_text, blocks_of(item.get("content")))))
@@ -440,7 +446,9 @@ class CodexReader(Reader):
             yield UserMessage(text=text, steered=True)
 
     def _message(self, item: dict[str, Any], raw: bytes) -> Iterator[AnyItem]:
-        texts, pictures, blocks = [], [], blocks_of(item.get("content"))
+        texts = []
+        pictures = []
+        blocks = blocks_of(item.get("content"))
         kinds = as_list(
             as_dict(item.get("internal_chat_message_metadata_passthrough")).get("content_item_kinds")
         )
@@ -462,7 +470,10 @@ class CodexReader(Reader):
             yield UserMessage(text="\n\n".join(texts), pictures=tuple(pictures))
 
     def _output(self, call_id: str, output: object) -> Iterator[AnyItem]:
-        text, is_ok, exit_code, pictures = "", True, None, list[Picture]()
+        text = ""
+        is_ok = True
+        exit_code = None
+        pictures = list[Picture]()
         if isinstance(output, str):
             text = output
         elif isinstance(output, list):
@@ -476,7 +487,8 @@ class CodexReader(Reader):
                     yield DataRecord(kind=kind_name("output", block.get("type")), data=encode(block))
             text = "\n".join(texts)
         else:
-            text, is_ok = as_text(as_dict(output).get("content")), as_dict(output).get("success") is not False
+            text = as_text(as_dict(output).get("content"))
+            is_ok = as_dict(output).get("success") is not False
         exit_code = _exit_code(text)
         self._answers += 1
         yield Output(
@@ -489,7 +501,8 @@ class CodexReader(Reader):
 
 
 def _tool_name(item: dict[str, Any]) -> str:
-    space, name = as_text(item.get("namespace")), as_text(item.get("name"))
+    space = as_text(item.get("namespace"))
+    name = as_text(item.get("name"))
     return f"{space.rstrip('_')}__{name}" if space else name
 
 
@@ -563,7 +576,8 @@ class PiReader(BlockReader):
             case "message":
                 yield from self._message(as_dict(data.get("message")), raw)
             case "compaction":
-                summary, tokens = as_text(data.get("summary")), as_count(data.get("tokensBefore"))
+                summary = as_text(data.get("summary"))
+                tokens = as_count(data.get("tokensBefore"))
                 yield Compacted(summary=summary, tokens=tokens)
                 rest = rest_of(data, "type", "summary", "tokensBefore", "timestamp", "id", "parentId")
                 yield from rest_record("compaction", rest)
@@ -593,7 +607,8 @@ class PiReader(BlockReader):
                 )
                 yield from rest_record("toolResult: details", rest_of(as_dict(message.get("details"))))
             case "bashExecution" if message.get("excludeFromContext") is not True:
-                command, output = as_text(message.get("command")), as_text(message.get("output"))
+                command = as_text(message.get("command"))
+                output = as_text(message.get("output"))
                 yield UserMessage(text=f"$ {command}", pasted=((command, output),) if output else ())
                 rest = rest_of(message, "role", "command", "output", "timestamp")
                 yield DataRecord(kind="bashExecution", data=encode(rest))
@@ -606,14 +621,17 @@ class PiReader(BlockReader):
 
     def _answer(self, message: dict[str, Any]) -> Iterator[AnyItem]:
         self._answers += 1
-        group, stop = f"answer-{self._answers}", as_text(message.get("stopReason"))
-        model, blocks = model_label(message.get("provider"), message.get("model")), message.get("content")
+        group = f"answer-{self._answers}"
+        stop = as_text(message.get("stopReason"))
+        model = model_label(message.get("provider"), message.get("model"))
+        blocks = message.get("content")
         records, part = self.answer(blocks_of(blocks), group, model, _PI_STOPS.get(stop, "end"))
         yield from records
         yield part
         usage = as_dict(message.get("usage"))
         if usage:
-            cached, writes = as_count(usage.get("cacheRead")), as_count(usage.get("cacheWrite"))
+            cached = as_count(usage.get("cacheRead"))
+            writes = as_count(usage.get("cacheWrite"))
             tokens = as_count(usage.get("input")) + cached + writes
             yield CallUsage(
                 group=group,

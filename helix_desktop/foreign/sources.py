@@ -55,7 +55,8 @@ HISTORY_NAMES = ("api_conversation_history.json", "claude_messages.json")
 """Of the messages of a task of Cline and Roo Code; the second one only of old versions."""
 MAX_LINE_BYTES = 256 * 1024 * 1024
 _CHUNK_BYTES = 1024 * 1024
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_GZIP = b"\x1f\x8b"
+_ZSTD = b"\x28\xb5\x2f\xfd"
 _MAX_BYTES = 1024 * 1024 * 1024  # of a JSON document; of the lines of a file, plus _MAX_RATIO times its size
 _MAX_RATIO = 1000  # of compression
 
@@ -196,7 +197,8 @@ def _lines(path: Path, max_bytes: int) -> Iterator[bytes]:
 
     Where a compressed file is damaged an empty line stands for the rest.
     """
-    left, is_rest = max_bytes or _MAX_BYTES + _MAX_RATIO * path.stat().st_size, False
+    left = max_bytes or _MAX_BYTES + _MAX_RATIO * path.stat().st_size
+    is_rest = False
     with _open_plain(path) as file:
         while left > 0:
             try:
@@ -362,7 +364,9 @@ def _entries(data: bytes) -> list[Any]:
         return history_messages(msgspec.json.decode(data))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         pass
-    text, decoder, entries = data.decode("utf-8", "replace"), json.JSONDecoder(), list[Any]()
+    text = data.decode("utf-8", "replace")
+    decoder = json.JSONDecoder()
+    entries = list[Any]()
     at = text.find("[") + 1
     while at:
         while at < len(text) and text[at] in " \t\r\n,":
@@ -446,7 +450,8 @@ def _copy_database(path: Path, copy: Path) -> None:
     is so while nobody has the database open, and then its files can be copied.
     """
     index = Path(f"{path}-shm")
-    has_index, live = index.exists(), f"{path.absolute().as_uri()}?mode=ro&readonly_shm=1"
+    has_index = index.exists()
+    live = f"{path.absolute().as_uri()}?mode=ro&readonly_shm=1"
     try:
         with closing(sqlite3.connect(live, uri=True)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
