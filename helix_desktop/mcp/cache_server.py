@@ -33,7 +33,9 @@ from helix_desktop.domain.tools import ToolResult
 
 _CHUNK_BYTES = 64 * 1024
 _MAX_LINE_BYTES = 4 * 1024 * 1024  # bytes of one message, as over HTTP
-_STDIN, _STDOUT, _STDERR = 0, 1, 2
+_STDIN = 0
+_STDOUT = 1
+_STDERR = 2
 
 _Incoming = SessionMessage | Exception
 

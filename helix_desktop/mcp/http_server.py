@@ -24,8 +24,11 @@ from helix_desktop.domain.translatable_text import TextContext, system_reason
 
 text = TextContext("MCP")
 
-HOST, PATH = "127.0.0.1", "/mcp"
-_MAX_SESSIONS, _IDLE_S, _SHUTDOWN_S = 64, 600.0, 1
+HOST = "127.0.0.1"
+PATH = "/mcp"
+_MAX_SESSIONS = 64
+_IDLE_S = 600.0
+_SHUTDOWN_S = 1
 _BEARER = b"bearer "
 
 
@@ -63,7 +66,8 @@ class TokenGate:
     """Middleware that admits only requests with the token; others learn nothing, not even the paths."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
-        self._app, self._token = app, token.encode()
+        self._app = app
+        self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or answer 401."""

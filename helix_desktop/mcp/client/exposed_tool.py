@@ -123,7 +123,8 @@ def _place(reference: str) -> _Place | None:
 
 def _resolve(root: Mapping[str, Any], reference: str) -> Any:
     """Return what a reference leads to; None if there is nothing."""
-    place, part = _place(reference), root
+    place = _place(reference)
+    part = root
     for step in place or ():
         if isinstance(part, dict) and step in part:
             part = part[step]
@@ -171,7 +172,8 @@ class _Cleaner:
     """Cleans the parts of one schema, whose references lead into `root`."""
 
     def __init__(self, root: Mapping[str, Any], clean_text: Callable[[str], str]) -> None:
-        self._root, self._clean_text = root, clean_text
+        self._root = root
+        self._clean_text = clean_text
         self._closing = _Circles(root).closing
 
     def schema(self, schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
@@ -190,7 +192,8 @@ class _Cleaner:
 
     def _describe_target(self, cleaned: dict[str, Any], reference: str) -> None:
         """Say in place of a reference what it leads to."""
-        target, name = _resolve(self._root, reference), self._clean_text(reference.rpartition("/")[2])
+        target = _resolve(self._root, reference)
+        name = self._clean_text(reference.rpartition("/")[2])
         if not isinstance(target, dict) or not target.keys() - {"$ref"}:
             return  # to nothing but references
         kind = "object" if name == "#" else _type(target.get("type"))

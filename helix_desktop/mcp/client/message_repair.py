@@ -107,7 +107,8 @@ def _error(error: Any) -> dict[str, Any]:
     """Return an error with a code and a text, which says what is known where the server gave none."""
     if not isinstance(error, dict):
         return {"code": _INTERNAL_ERROR, "message": error if isinstance(error, str) else json.dumps(error)}
-    code, words = error.get("code"), error.get("message")
+    code = error.get("code")
+    words = error.get("message")
     if not isinstance(words, str) or not words.strip():
         rest = {key: part for key, part in error.items() if part is not None}
         words = f"The error has no text: {json.dumps(rest, ensure_ascii=False)[:_MAX_DATA_CHARS]}"
@@ -200,7 +201,8 @@ def _is_block(block: dict[str, Any]) -> bool:
 
 def _plain_block(item: dict[str, Any]) -> dict[str, Any] | None:
     """Return a block with the fields that its kind needs, also where another API's name for them stands."""
-    kind, words = str(item.get("type") or "text"), item.get("text")
+    kind = str(item.get("type") or "text")
+    words = item.get("text")
     data, media = _encoded_bytes(item)
     if "image" in kind and data:
         return {"type": "image", "data": data, "mimeType": media or "image/png"}
@@ -281,7 +283,8 @@ def _tool(tool: Any, number: int) -> dict[str, Any]:
     schema = fields.get("inputSchema", fields.get("input_schema", fields.get("parameters")))
     rejection = ""
     if not isinstance(name, str) or not name:
-        repaired["name"], rejection = f"#{number}", "It has no name."
+        repaired["name"] = f"#{number}"
+        rejection = "It has no name."
     elif schema is not None and not isinstance(schema, dict):
         rejection = "Its schema isn't a JSON object."
     elif isinstance(schema, dict) and not _may_be_object(schema.get("type")):

@@ -99,12 +99,14 @@ class SignInAuth(OAuthClientProvider):
         save: Callable[[SignIn | None], Awaitable[None]],
     ) -> None:
         super().__init__(url, _client_metadata("http://127.0.0.1/"), _MemoryStorage())
-        self._load, self._save = load, save
+        self._load = load
+        self._save = save
         self._sign_in: SignIn | None = None
 
     async def _initialize(self) -> None:
         """Take the sign-in as it is kept now: another connection may have refreshed it."""
-        self._sign_in, context = await self._load(), self.context
+        self._sign_in = await self._load()
+        context = self.context
         context.clear_tokens()
         if (sign_in := self._sign_in) is None:
             return
@@ -132,7 +134,8 @@ class SignInAuth(OAuthClientProvider):
                 await self._initialize()
                 if not self.context.is_token_valid() and self.context.can_refresh_token():
                     await self._save_refreshed((yield await self._refresh_token()))
-            token, is_refreshed = self._add_token(request), False
+            token = self._add_token(request)
+            is_refreshed = False
         while (response := (yield request)).status_code == HTTPStatus.UNAUTHORIZED and not is_refreshed:
             async with self.context.lock:
                 await self._initialize()
@@ -337,12 +340,14 @@ def _flow_failure(error: Exception, host: str, provider: OAuthClientProvider) ->
 
 async def check_target(target: str, server: str) -> None:
     """Raise ConnectionFailure if a server may not send a sign-in, or its tokens, to a URL."""
-    origin, parts = urlsplit(server), urlsplit(target)
+    origin = urlsplit(server)
+    parts = urlsplit(target)
     if (parts.scheme, parts.netloc) == (origin.scheme, origin.netloc):
         return
     why = _text("That isn't a web address.")
     if parts.scheme in ("http", "https") and parts.hostname and "@" not in parts.netloc and "#" not in target:
-        nearest, server_distances = min(await _distances(target)), await _distances(server)
+        nearest = min(await _distances(target))
+        server_distances = await _distances(server)
         # Of the server's own addresses the farthest: it may name this computer among them.
         if nearest < max(1, *server_distances):
             why = _text("That host is on a more private network than the server itself.")

@@ -172,7 +172,9 @@ class ServerProcess:
     """A started program with pipes to its three streams. Its owner must call `end`."""
 
     def __init__(self, process: Process, transport: asyncio.SubprocessTransport, group: ProcessGroup) -> None:
-        self._process, self._transport, self._group = process, transport, group
+        self._process = process
+        self._transport = transport
+        self._group = group
         pipes = (process.stdin, process.stdout, process.stderr)
         assert None not in pipes  # `start_process` requests all three
         self.input: asyncio.StreamWriter
@@ -317,7 +319,8 @@ def answer_too_large() -> ConnectionFailure:
 
 
 def unreachable(host: str, error: Exception) -> ConnectionFailure:
-    why, fix = verbatim(as_sentence(str(error) or type(error).__name__)), _CHECK_ADDRESS
+    why = verbatim(as_sentence(str(error) or type(error).__name__))
+    fix = _CHECK_ADDRESS
     for cause in _causes(error):
         match cause:
             case ssl.SSLCertVerificationError(verify_message=detail):
@@ -367,10 +370,8 @@ def session_lost(host: str) -> ConnectionFailure:
 def refused(host: str, status: int, phrase: str) -> ConnectionFailure:
     what = text("{host} answered {status}.", host=host, status=f"{status} {phrase}".strip())
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        why, fix = (
-            text("The server has a problem of its own."),
-            text("Look at its log, or try again later."),
-        )
+        why = text("The server has a problem of its own.")
+        fix = text("Look at its log, or try again later.")
     else:
         default = text("It doesn't take the request."), text("Check the path of the URL, and the headers.")
         why, fix = _STATUS_TEXTS.get(status, default)

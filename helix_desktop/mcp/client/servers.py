@@ -158,8 +158,11 @@ class _OpenCall:
     """
 
     def __init__(self, on_output: OutputCallback, ask: AskUser | None, quiet_s: float) -> None:
-        self.on_output, self._ask, self._quiet_s = on_output, ask, quiet_s
-        self.limit, self.quiet = asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s)
+        self.on_output = on_output
+        self._ask = ask
+        self._quiet_s = quiet_s
+        self.limit = asyncio.timeout(MAX_CALL_S)
+        self.quiet = asyncio.timeout(quiet_s)
         self._left_s = MAX_CALL_S  # of the limit, while it is paused
         self._questions: set[asyncio.Task[ServerReply | None]] = set()
         self.notes: list[str] = []
@@ -226,8 +229,10 @@ class ServerActor:
         on_change: Callable[[], None],
         retry_delays_s: tuple[float, ...] = _RETRY_DELAYS_S,
     ) -> None:
-        self.config, self._context = config, context
-        self._on_tools_changed, self._on_change = on_tools_changed, on_change
+        self.config = config
+        self._context = context
+        self._on_tools_changed = on_tools_changed
+        self._on_change = on_change
         self._retry_delays_s = retry_delays_s
         self.stderr_log = StderrLog()
         self.tools: tuple[ExposedTool, ...] = ()
@@ -242,7 +247,8 @@ class ServerActor:
         self.status = ServerStatus("waiting")
         self._session: ClientSession | None = None
         self._disconnected = asyncio.Event()
-        self._ready_or_failed, self._retry_requested = asyncio.Event(), asyncio.Event()
+        self._ready_or_failed = asyncio.Event()
+        self._retry_requested = asyncio.Event()
         self._list_lock = asyncio.Lock()
         self._listed_at_s = 0.0
         self._open_calls: list[_OpenCall] = []
@@ -335,7 +341,9 @@ class ServerActor:
         self._ready_or_failed.clear()
         self._ended.clear()
         self._set_status(ServerStatus("starting"))
-        self._failure, self._lacks_secret, self._lacks_consent = None, False, False
+        self._failure = None
+        self._lacks_secret = False
+        self._lacks_consent = False
         disconnected = self._disconnected = asyncio.Event()
         try:
             async with self._open_session(disconnected):
@@ -345,7 +353,8 @@ class ServerActor:
                 reason = error_reason(self._failure) if self._failure else _text("The server ended.")
                 self._set_status(ServerStatus("waiting", reason))
         except _SecretMissing as error:
-            self._lacks_secret, reason = True, error_reason(error)
+            self._lacks_secret = True
+            reason = error_reason(error)
         except ConsentEnded as error:
             self._lacks_consent = True
             return error_reason(error)
@@ -405,13 +414,15 @@ class ServerActor:
                 try:
                     yield
                 finally:
-                    self.prompts, self.resources = (), ()
+                    self.prompts = ()
+                    self.resources = ()
                     if self._offers_task:
                         self._offers_task.cancel()
 
     @asynccontextmanager
     async def _open_transport(self, disconnected: asyncio.Event) -> AsyncIterator[Any]:
-        config, context = self.config, self._context
+        config = self.config
+        context = self._context
         secrets = await context.load_secrets(config)
         self.stderr_log.set_secrets(secrets.values())
         missing = [name for name in config.secret_names if not secrets.get(name)]
@@ -633,7 +644,8 @@ class ServerActor:
         self, session: ClientSession, tool: str, args: dict[str, Any], call: _OpenCall
     ) -> Any:
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
-        loop, is_answered = asyncio.get_running_loop(), False
+        loop = asyncio.get_running_loop()
+        is_answered = False
         self._open_calls.append(call)
         self._no_call.clear()
         try:
@@ -746,7 +758,9 @@ class Hub:
     def __init__(
         self, context: ServerContext, start_task: TaskStarter, on_change: Callable[[], None] = lambda: None
     ) -> None:
-        self._context, self._start_task, self._on_change = context, start_task, on_change
+        self._context = context
+        self._start_task = start_task
+        self._on_change = on_change
         self.on_tools_changed: Callable[[], Awaitable[None]] = _ignore_change
         self.configs: tuple[McpServerConfig, ...] = ()
         """The servers, running or not, in the order of the record."""
@@ -761,7 +775,8 @@ class Hub:
         In a folder that is not `trusted` nothing runs.
         """
         async with self._servers_lock:
-            self.configs, self._trusted = tuple(configs), trusted
+            self.configs = tuple(configs)
+            self._trusted = trusted
             runnable = {
                 config.name: config
                 for config in configs
@@ -789,7 +804,8 @@ class Hub:
         self._tasks[config.name] = self._start_task(actor.run(), f"mcp server {config.name}")
 
     async def _stop_server(self, name: str) -> tuple[ExposedTool, ...]:
-        task, actor = self._tasks.pop(name), self._actors.pop(name)
+        task = self._tasks.pop(name)
+        actor = self._actors.pop(name)
         task.cancel()
         await asyncio.wait([task])
         return actor.tools

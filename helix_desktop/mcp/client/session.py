@@ -161,7 +161,8 @@ def _decode_bytes(encoded: str, media: str, description: str, image_data: list[b
         return f"[{description}, {sanitize_text(media, 80)}: not readable]"
     image = _as_image(data)
     if image is None:
-        kind, size = sanitize_text(media, 80), format_bytes(len(data))
+        kind = sanitize_text(media, 80)
+        size = format_bytes(len(data))
         return f"[{description}, {kind}, {size}: only text and images can be shown]"
     image_data.append(data)
     return f"[{description}: {image.summary}]"
@@ -180,7 +181,9 @@ MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
 _LATEST_PLAIN_VERSION = "2025-11-25"  # where none is agreed on yet
-_MAX_ROUNDS, _ASK_AGAIN_S = 10, 0.25  # of questions before a result
+# of questions before a result
+_MAX_ROUNDS = 10
+_ASK_AGAIN_S = 0.25
 _MANY = 100  # a progress of so much is told in whole numbers
 
 
@@ -188,7 +191,8 @@ class _RepairedResults:
     """A dispatcher of requests whose results are repaired before anything judges them."""
 
     def __init__(self, dispatcher: Any, version: Callable[[], str | None]) -> None:
-        self._dispatcher, self._version = dispatcher, version
+        self._dispatcher = dispatcher
+        self._version = version
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._dispatcher, name)
@@ -429,8 +433,13 @@ def _progress_amount(progress: float, total: float | None) -> str:
     return f"{done} of {totals[0]}" if totals else done
 
 
-MAX_FIELDS, MAX_CHOICES, MAX_MESSAGE = 30, 200, 2_000
-_MAX_TITLE, _MAX_DESCRIPTION, _MAX_URL = 120, 300, 2_000  # characters
+MAX_FIELDS = 30
+MAX_CHOICES = 200
+MAX_MESSAGE = 2_000
+# characters
+_MAX_TITLE = 120
+_MAX_DESCRIPTION = 300
+_MAX_URL = 2_000
 _FORMATS: Mapping[str, Literal["email", "uri", "date", "date-time"]] = {
     "email": "email", "uri": "uri", "date": "date", "date-time": "date-time",
 }  # fmt: skip
@@ -467,21 +476,27 @@ def _read_field(name: str, schema: Any, is_required: bool) -> FormField:
         raise ValueError(f"the field {name[:80]!r} has no schema")
     title = sanitize_text(str(schema.get("title") or name), _MAX_TITLE)
     description = sanitize_text(str(schema.get("description") or ""), _MAX_DESCRIPTION)
-    default, kind = schema.get("default"), schema.get("type")
+    default = schema.get("default")
+    kind = schema.get("type")
     field_kind: FieldKind
     match kind:
         case "array":
             field_kind = "choices"
             items = schema.get("items")
             choices = _choices(items if isinstance(items, dict) else {})
-            least, most, default = schema.get("minItems"), schema.get("maxItems"), _string_tuple(default)
+            least = schema.get("minItems")
+            most = schema.get("maxItems")
+            default = _string_tuple(default)
         case "string":
             choices = _choices(schema)
             field_kind = "choice" if choices else "text"
-            least, most = schema.get("minLength"), schema.get("maxLength")
+            least = schema.get("minLength")
+            most = schema.get("maxLength")
         case "number" | "integer" | "boolean":
             field_kind = kind
-            choices, least, most = (), schema.get("minimum"), schema.get("maximum")
+            choices = ()
+            least = schema.get("minimum")
+            most = schema.get("maximum")
         case _:
             raise ValueError(f"the field {name[:80]!r} is not flat: it is of the type {str(kind)[:40]!r}")
     if kind == "array" and not choices:
@@ -552,7 +567,8 @@ def to_result(reply: ServerReply | None) -> types.ElicitResult:
     return types.ElicitResult(action="accept", content=content)
 
 
-MAX_OFFERS, MAX_BYTES = 500, 20_000_000
+MAX_OFFERS = 500
+MAX_BYTES = 20_000_000
 MAX_FILES = 20  # of a prompt; the names of as many others are told
 _MAX_PROMPT_CHARS = 100_000
 _MAX_ARGUMENTS = 20
@@ -626,7 +642,9 @@ async def get_prompt(session: ClientSession, prompt: ServerPrompt, arguments: di
     if not isinstance(result, types.GetPromptResult):
         raise _no_answer(prompt.server)
     is_dialog = any(message.role == "assistant" for message in result.messages)
-    texts, files, left_out = list[str](), list[tuple[str, bytes]](), list[str]()
+    texts = list[str]()
+    files = list[tuple[str, bytes]]()
+    left_out = list[str]()
     for message in result.messages:
         block = message.content
         match block:

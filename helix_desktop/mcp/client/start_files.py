@@ -129,7 +129,9 @@ def read_folders(
 
 class _Finder:
     def __init__(self, config: McpServerConfig, root: Path, environment: Mapping[str, str]) -> None:
-        self._config, self._root, self._environment = config, root, environment
+        self._config = config
+        self._root = root
+        self._environment = environment
         self._cwd = os.path.join(root, config.cwd)
         self._files: dict[str, str] = {}
         self._folders: set[str] = set()
@@ -181,7 +183,8 @@ class _Finder:
         loader_at = next(
             (at for at, name in enumerate(names) if _is_loader(name) or name in _DOWNLOADERS), None
         )
-        is_before_script, before = loader_at is not None, ""
+        is_before_script = loader_at is not None
+        before = ""
         for at, word in enumerate(self._words[1:], 1):
             is_code = is_loader and (before in _CODE_OPTIONS or word.partition("=")[0] in _CODE_OPTIONS)
             is_script = False
@@ -208,7 +211,8 @@ class _Finder:
             for name in _RUNNER_FILES:
                 if (folder / name).is_file():
                     self._add_file(os.path.join(folder, name))
-            own, programs = _text_of(folder / "package.json"), folder / "node_modules" / ".bin"
+            own = _text_of(folder / "package.json")
+            programs = folder / "node_modules" / ".bin"
             for word in self._words[1:]:
                 package = re.sub(r"(?<=.)@.*", "", word)
                 program = package.rpartition("/")[2]
@@ -314,7 +318,9 @@ class _Finder:
 class _FolderReader:
     def __init__(self, root: Path, start_files: StartFiles, uncovered: frozenset[str]) -> None:
         self.files = dict(start_files.files)
-        self._root, self._uncovered, self._folders = root, uncovered, list(start_files.folders)
+        self._root = root
+        self._uncovered = uncovered
+        self._folders = list(start_files.folders)
         self._skipped = _NOT_LOADED if start_files.reads_bytecode else _NOT_LOADED | {_BYTECODE}
         self._left = MAX_ENTRIES
 
@@ -329,7 +335,8 @@ class _FolderReader:
 
     def _read_folder(self, folder: str) -> FolderState:
         digests = hashlib.sha256(), hashlib.sha256()
-        newest, newest_ns = "", 0
+        newest = ""
+        newest_ns = 0
         waiting = [(folder, any(_is_below(folder, place) for place in self._uncovered))]
         while waiting and self._left >= 0:
             present, is_uncovered = waiting.pop()
@@ -356,7 +363,8 @@ class _FolderReader:
                 else:
                     line = f"{path} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_mode}\n"
                     if is_hidden and found.st_ctime_ns > newest_ns:
-                        newest, newest_ns = path, found.st_ctime_ns
+                        newest = path
+                        newest_ns = found.st_ctime_ns
                 digests[is_hidden].update(line.encode("utf-8", "surrogateescape"))
                 if stat.S_ISLNK(found.st_mode):
                     self._follow(path)

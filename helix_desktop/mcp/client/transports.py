@@ -51,8 +51,11 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
 
 
-_CONNECT_S, _READ_S = 10.0, 3_600.0  # a stream is silent while a user answers; calls have own limits
-_JSON, _EVENTS = "application/json", "text/event-stream"
+# a stream is silent while a user answers; calls have own limits
+_CONNECT_S = 10.0
+_READ_S = 3_600.0
+_JSON = "application/json"
+_EVENTS = "text/event-stream"
 _MISSING_SESSION = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)  # some say the first, not the second
 _REFUSED_KEY = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
@@ -61,7 +64,8 @@ class _ReadStream(httpx2.AsyncByteStream):
     """The bytes of a response as `pieces` yields them."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, pieces: AsyncIterator[bytes]) -> None:
-        self._stream, self._pieces = stream, pieces
+        self._stream = stream
+        self._pieces = pieces
 
     def __aiter__(self) -> AsyncIterator[bytes]:
         return self._pieces
@@ -173,7 +177,8 @@ def failure_of(error: Exception, url: httpx2.URL) -> ConnectionFailure:
 
 async def _read_answer(response: httpx2.Response) -> httpx2.Response:
     """Return an answer that says what an MCP server says. Raises ConnectionFailure."""
-    host, status = response.request.url.netloc.decode(), response.status_code
+    host = response.request.url.netloc.decode()
+    status = response.status_code
     media_type = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if (
         response.is_redirect
@@ -254,7 +259,8 @@ async def connect_http(
         event_hooks={"response": [on_response]},
         auth=auth,
     )
-    client.on_result, client.has_keys = on_result, has_keys
+    client.on_result = on_result
+    client.has_keys = has_keys
     async with (
         client,
         streamable_http_client(url, http_client=client, max_sse_event_size=MAX_MESSAGE_BYTES) as streams,
@@ -268,7 +274,9 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 _THREAD_ABOVE_BYTES = 256 * 1024  # a larger message is parsed in a thread, so that the window never blocks
 _CHUNK_BYTES = 64 * 1024
-_OPENINGS, _CLOSINGS = (b"{", b"["), (b"}", b"]")  # as lines of JSON that is indented
+# as lines of JSON that is indented
+_OPENINGS = (b"{", b"[")
+_CLOSINGS = (b"}", b"]")
 _STDERR_PAUSE_S = 0.05  # after a full chunk of errors: throttles a server that floods its stderr
 _STREAM_CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
@@ -366,14 +374,16 @@ async def _read(
     async with incoming:
         with suppress(*_STREAM_CLOSED), _set_at_end(disconnected):
             while line := await _read_line(process, on_result):
-                is_opening, is_closing = line.strip() in _OPENINGS, line.rstrip() in _CLOSINGS
+                is_opening = line.strip() in _OPENINGS
+                is_closing = line.rstrip() in _CLOSINGS
                 if spread and (line.startswith(b"{") or len(spread) > MAX_MESSAGE_BYTES):
                     _log_text(spread, stderr_log)
                     spread = b""
                 if is_opening or (spread and not is_closing):
                     spread += line
                     continue
-                line, spread = spread + line, b""
+                line = spread + line
+                spread = b""
                 messages = await _parse_messages(line, requests.only_id)
                 if not messages:
                     _log_text(line, stderr_log)
