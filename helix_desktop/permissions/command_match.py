@@ -49,7 +49,9 @@ _KEYWORDS = frozenset({"do", "elif", "else", "if", "then", "until", "while"})
 _PREFIXES = _KEYWORDS | SHELLS | WRAPPERS | OTHER_RUNNERS
 _MAX_STEPS = 200_000  # some 0.1 s; 1,000 variables in one command take more
 _REMEMBERED = 512  # commands: each rule asks about the same one
-_MAX_WORDS, _MAX_COMMANDS = 50_000, 10_000  # in a command; some 0.3 s
+# in a command; some 0.3 s
+_MAX_WORDS = 50_000
+_MAX_COMMANDS = 10_000
 
 
 class _Part(NamedTuple):
@@ -67,7 +69,8 @@ def match_anywhere(prefix: Sequence[str], command: str) -> Match:
     """
     if not prefix:
         return "no"
-    first, rest = tuple(prefix[:2]), tuple(prefix[2:])
+    first = tuple(prefix[:2])
+    rest = tuple(prefix[2:])
     others = [(*other, *rest) for other in _SAME_AS.get(first, ())]
     if first[0] == "git" and len(first) > 1:
         others += [(f"git-{words[1]}", *words[2:]) for words in (tuple(prefix), *others)]
@@ -79,7 +82,8 @@ def _match(prefix: Sequence[str], command: str) -> Match:
     parts, everything, is_whole = _parts(command)
     if not is_whole:
         return "maybe"
-    words, rest = everything.words, tuple(prefix[1:])
+    words = everything.words
+    rest = tuple(prefix[1:])
     if any(words[start + 1 : start + len(prefix)] == rest for start in _starts(everything, program)):
         return "yes"
     found = {_match_part(part, prefix) for part in parts}
@@ -206,7 +210,8 @@ def _match_part(part: _Part, prefix: Sequence[str]) -> Match:
 
 
 def _match_at(part: _Part, start: int, prefix: Sequence[str]) -> Match:
-    program, words = part.programs[start], part.words
+    program = part.programs[start]
+    words = part.words
     if program == _program(prefix[0]):
         return _match_rest(words[start + 1 :], prefix[1:])
     is_maybe = prefix[1:] and _match_rest(words[start + 1 :], prefix[1:]) != "no"
@@ -259,7 +264,8 @@ def _is_unclear(command: str) -> bool:
 
 def _has_unclear_program(words: Sequence[str]) -> bool:
     """Return True if a simple command runs what a variable holds, or what a shell reads from elsewhere."""
-    last, is_behind_option = "", False
+    last = ""
+    is_behind_option = False
     for word in words:
         if word.startswith("-"):
             is_behind_option = last not in _SHELLS
@@ -270,7 +276,8 @@ def _has_unclear_program(words: Sequence[str]) -> bool:
         if _DYNAMIC in program:
             return True
         if program in _PREFIXES:
-            last, is_behind_option = program, False
+            last = program
+            is_behind_option = False
         elif is_behind_option:
             is_behind_option = False  # its value, or the program
         else:
@@ -303,7 +310,8 @@ def parse_simple_command(command: str) -> tuple[str, ...] | None:
             index = closing + 1
         elif spaces := _BLANKS.match(command, index):
             words += ["".join(word)] if word else []
-            word, index = [], spaces.end()
+            word = []
+            index = spaces.end()
         elif plain := _PLAIN.match(command, index):
             word.append(plain[0])
             index = plain.end()

@@ -93,7 +93,8 @@ class PlaceIndex:
         for end in (at for at, char in enumerate(head) if char == "/"):
             if (folder := self.find(head[:end])) is not None:
                 yield folder
-        first, last = bisect_left(self._paths, head), bisect_left(self._paths, head + _LAST)
+        first = bisect_left(self._paths, head)
+        last = bisect_left(self._paths, head + _LAST)
         budget.spend((last - first) // _PLACES_PER_STEP)
         text = _longest_text(target.path)
         yield from (place for place in self._places[first:last] if place.is_folder or text in place.path)
@@ -133,7 +134,8 @@ def _is_spared(target: Target, place: UncoveredPlace) -> bool:
 
 def _reaches(target: Target, place: UncoveredPlace, budget: ReadingBudget) -> bool:
     """Return True if what is at a place would be gone or changed."""
-    pattern, names = _names(target.path), _names(place.path)
+    pattern = _names(target.path)
+    names = _names(place.path)
     if _is_spared(target, place):
         return False
     budget.spend(len(pattern) * len(names) // 4)
@@ -285,15 +287,18 @@ def find_effects(
     whatever is destroyed counts, as not copied yet. `scripts` are paths with their texts: they are read as
     a part of the command if it runs them. `links` are paths with the paths in the workspace where they lead.
     """
-    budget, texts = ReadingBudget(), dict(scripts)
+    budget = ReadingBudget()
+    texts = dict(scripts)
     reading = read_command(command, folder, budget)
     finder = _LossFinder(coverage, root, budget, dict(links))
-    programs, is_whole = reading.programs, reading.is_whole
+    programs = reading.programs
+    is_whole = reading.is_whole
     for script_folder, path in reading.scripts if texts else ():
         inside = _relative(posixpath.join(script_folder, path), root) or ""
         if text := texts.pop(inside, ""):
             script = read_script(path, text, script_folder, budget)
-            programs, is_whole = [*programs, *script.programs], is_whole and script.is_whole
+            programs = [*programs, *script.programs]
+            is_whole = is_whole and script.is_whole
     try:
         for program in programs:
             finder.add(program)
@@ -318,7 +323,9 @@ class _LossFinder:
         self.lost: dict[str, UncoveredPlace] = {}
         self.changed: dict[str, None] = {}
         self.secrets: dict[str, None] = {}
-        self._root, self._budget, self._links = root, budget, links
+        self._root = root
+        self._budget = budget
+        self._links = links
         self._is_known = coverage is not None and coverage.is_complete and not coverage.error
         self._places = PlaceIndex(coverage.places if coverage is not None else ())
         self._targets: dict[Target, None] = {}
@@ -430,7 +437,8 @@ def _targets(program: Program, root: str) -> Iterator[tuple[Target, bool]]:
 
 def _paths(program: Program, root: str) -> Iterator[tuple[str, Extent]]:
     """Yield the paths that a program destroys, and what of them."""
-    words, operands = program.words, [*_operands(program.words), *_fed_paths(program)]
+    words = program.words
+    operands = [*_operands(program.words), *_fed_paths(program)]
     is_emptied = program.name in _EMPTY or "/dev/null" in operands
     yield from ((path, "content") for path in program.outputs)
     yield from ((path, "file") for path in program.outputs if is_emptied)

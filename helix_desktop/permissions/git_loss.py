@@ -47,7 +47,8 @@ _FILE_LOSS = frozenset({
 
 def git_words(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     """Return the folder that git changes into, and its subcommand with what follows."""
-    folder, index = "", 0
+    folder = ""
+    index = 0
     while index < len(words) and words[index].startswith("-"):
         if words[index] == "-C" and index + 1 < len(words):
             folder = posixpath.join(folder, words[index + 1])

@@ -44,7 +44,9 @@ def find_named_paths(
     if commands is None:
         commands = (SimpleCommand(tuple(map(Word, parse_simple_command(plain) or ("true",)))),)
     paths: dict[tuple[str, ...], None] = {}
-    folders, searched, shows_tracked = list[str](), list[str](), False
+    folders = list[str]()
+    searched = list[str]()
+    shows_tracked = False
     for simple in commands:
         at = next((at for at, word in enumerate(simple.words) if not _SETTING.match(word.text)), 0)
         words = simple.words[at:]

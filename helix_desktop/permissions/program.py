@@ -32,7 +32,8 @@ _MAX_INPUTS = 8
 _FIND_ACTIONS = ("-delete", "-exec", "-ok", "-print", "-fprint", "-ls")
 _FIRST_WORDS = 4  # one of them is the program, behind wrappers
 _TEXT_READERS = SHELLS | {"eval", "source", "."}
-_SCRIPT_OPTION, _CODE_OPTION = r"-[a-z]*c[a-z]*", r"-[A-Za-z]*[cepEr]|--eval|eval"
+_SCRIPT_OPTION = r"-[a-z]*c[a-z]*"
+_CODE_OPTION = r"-[A-Za-z]*[cepEr]|--eval|eval"
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -72,7 +73,8 @@ def are_program_texts(words: Sequence[str]) -> Iterator[bool]:
     for at, word in enumerate(words):
         is_script = has_shell and bool(re.fullmatch(_SCRIPT_OPTION, before))
         yield is_text or is_script or (has_interpreter and bool(re.fullmatch(_CODE_OPTION, before)))
-        before, name = word, posixpath.basename(word)
+        before = word
+        name = posixpath.basename(word)
         is_text |= at == 0 and name in ("eval", "trap")
         has_shell |= name in SHELLS
         has_interpreter |= bool(INTERPRETERS.fullmatch(name))
@@ -99,7 +101,8 @@ def _names_of_find(words: Sequence[str]) -> list[str]:
         if option in ("-o", "-or", ","):
             if not alternative:
                 return []
-            names, alternative = names + alternative, []
+            names = names + alternative
+            alternative = []
         elif option in ("-name", "-iname", "-path", "-ipath", "-wholename") and not is_negated:
             name = value.rstrip("/").rpartition("/")[2]
             alternative += _names_with_dot(_in_any_case(name) if option.startswith("-i") else name)

@@ -97,7 +97,10 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     words: list[Word] = []
     operator: Operator = ""
     sends_errors = False
-    begin, at, text = 0, 0, command.strip(" \t\n")  # for a shell \r and \f belong to words
+    # for a shell \r and \f belong to words
+    begin = 0
+    at = 0
+    text = command.strip(" \t\n")
     if len(text) > _LONGEST:
         return None
     while at <= len(text):
@@ -106,7 +109,8 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
             if spaces := _BLANKS.match(text, at):
                 at = spaces.end()
             elif sent := _SENT_ERRORS.match(text, at):
-                sends_errors, at = True, sent.end()
+                sends_errors = True
+                at = sent.end()
             elif sends_errors:
                 return None
             else:
@@ -118,7 +122,8 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
         if not words:
             return None
         commands.append(SimpleCommand(tuple(words), operator, sends_errors, text[begin:at].strip()))
-        words, sends_errors = [], False
+        words = []
+        sends_errors = False
         if found is None:
             break
         symbol = found[0].strip("\n") or ";"
@@ -130,7 +135,8 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
 def _read_word(text: str, start: int) -> tuple[Word | None, int]:
     """Return the word at a place, None if there is more in it than text and wildcards; and where it ends."""
     parts: list[str] = []
-    at, has_wildcards = start, False
+    at = start
+    has_wildcards = False
     while at < len(text):
         char = text[at]
         if char == "'":
@@ -217,7 +223,9 @@ def asked_parts(
     has_folder = any(pipeline[0].words[0].text == "cd" for pipeline in pipelines)
     if not 1 < len(pipelines) <= _MOST_PARTS or not operators <= ({"&&"} if has_folder else {"&&", ";"}):
         return None
-    folders, may_change, others = list[str](), list[str](), list[str]()
+    folders = list[str]()
+    may_change = list[str]()
+    others = list[str]()
     for pipeline in pipelines:
         text = " | ".join(simple.source for simple in pipeline)
         in_folder = " && ".join((*folders, text))
@@ -280,7 +288,9 @@ def changes_folder_inside(commands: Sequence[SimpleCommand], at: int, root: str)
 
 class _Reader:
     def __init__(self, folder: str, root: str, programs: Mapping[str, Sequence[ReadingProgram]]) -> None:
-        self._folder, self._root, self._known = folder, root, programs
+        self._folder = folder
+        self._root = root
+        self._known = programs
         self.programs: dict[str, None] = {}
         self.paths: dict[ReadPath, None] = {}
         self.searched: dict[str, None] = {}
@@ -420,7 +430,8 @@ def _read_letters(program: ReadingProgram, text: str, left: list[Word]) -> list[
     """Return the options that are put together in one word, as in `-la` or `-n20`."""
     found: list[_Argument] = []
     for at, letter in enumerate(text[1:], 2):
-        option, rest = f"-{letter}", text[at:]
+        option = f"-{letter}"
+        rest = text[at:]
         if option in program.values:
             if not rest and not left:
                 return None
@@ -474,7 +485,8 @@ def _operand(kind: Operand, word: Word) -> _Argument | None:
 
 def prints_only(script: str) -> bool:
     """Return True for a script of sed that prints, deletes or replaces lines of its output, and no more."""
-    at, is_first = 0, True
+    at = 0
+    is_first = True
     while at < len(script):
         if not is_first:
             separator = re.compile(r"[ ]*;[ ]*").match(script, at)
@@ -486,5 +498,6 @@ def prints_only(script: str) -> bool:
         found = _PRINTING.match(script, at)
         if found is None:
             return False
-        at, is_first = found.end(), False
+        at = found.end()
+        is_first = False
     return not is_first

@@ -185,11 +185,15 @@ def _add_dangers(decision: PermissionDecision, request: ApprovalRequest) -> Perm
         effects = find_effects(
             request.subject, request.coverage, folder, request.root, request.scripts, request.links
         )
-        lost, changed, is_whole = effects.lost, effects.changed, effects.is_whole
+        lost = effects.lost
+        changed = effects.changed
+        is_whole = effects.is_whole
         secrets = effects.secrets
     else:
         changed = (request.subject,)
-        lost, is_whole, secrets = _lost_by_edit(request), True, ()
+        lost = _lost_by_edit(request)
+        is_whole = True
+        secrets = ()
     executed = _auto_executed(changed, request.kind == "command")
     executed += tuple(path for path in changed if path in request.auto_executed and path not in executed)
     return msgspec.structs.replace(
@@ -337,14 +341,16 @@ def _path_parts(path: str) -> tuple[str, ...] | None:
 
 
 def _matches_path(rule_path: str, path: str, allows: bool) -> bool:
-    left, right = _path_parts(rule_path), _path_parts(path)
+    left = _path_parts(rule_path)
+    right = _path_parts(path)
     if left is None or right is None:
         return not allows
     return bool(right) and (left == right if allows else _casefolded(left) == _casefolded(right))
 
 
 def _is_in_folder(folder: str, path: str, allows: bool) -> bool:
-    left, right = _path_parts(folder), _path_parts(path)
+    left = _path_parts(folder)
+    right = _path_parts(path)
     if left is None or right is None:
         return not allows
     if not allows:

@@ -91,9 +91,13 @@ class OpenCommand:
         self.target = ""  # the operator whose word comes next
         self.is_other_stream = False  # of the target: not what the program prints
         self.piped: Program | None = None
-        self.folder, self.outer_depth = "", 0  # before a command within it began
+        # before a command within it began
+        self.folder = ""
+        self.outer_depth = 0
         self.program_count = 0  # likewise
-        self.depth, self.is_run = depth, is_run  # open parentheses; what is printed is run
+        # open parentheses; what is printed is run
+        self.depth = depth
+        self.is_run = is_run
         self.joint = joint  # the operator before it
         self.is_hidden = is_hidden  # what is printed becomes the value of a variable
 
@@ -158,7 +162,8 @@ class ShellFolder:
             self.path = self._previous
         else:
             paths = [posixpath.join(path, word) for path in (before, *self.others) for word in words]
-            self.path, self.others = paths[0], []
+            self.path = paths[0]
+            self.others = []
             self.may_be(paths[1:])
         if name == "pushd":
             self._pushed.append(before)
@@ -170,7 +175,8 @@ class ShellFolder:
             if word in BLOCK_STARTS:
                 kind = joint if word == "{" or joint in PIPES else "if"
                 self._blocks.append((self.path, kind, self._left))
-                self._left, joint = [], ""
+                self._left = []
+                joint = ""
         return joint
 
     def end_command(self, before: str, words: Sequence[str], joint: str, operator: str) -> None:
@@ -188,7 +194,8 @@ class ShellFolder:
             if not is_apart and (joint == "if" or joint.startswith("()")):
                 self.may_be([before])
         elif joint == "||" and self._is_leaving and not self._blocks:
-            self._left, self._is_leaving = [], False
+            self._left = []
+            self._is_leaving = False
         if is_apart or joint in PIPES:
             self.path = before
         elif joint in _LISTS and self.path != before:
@@ -245,7 +252,9 @@ class CommandReader:
     ) -> None:
         self.reading = reading
         self.programs = reading.programs
-        self._folder, self._depth, self._budget = ShellFolder(folder), depth, budget
+        self._folder = ShellFolder(folder)
+        self._depth = depth
+        self._budget = budget
         self._words = ShellWords(budget, values or {})
         self._own_names: set[str] = set()  # of functions and aliases
         self._piped: Program | None = None
@@ -289,7 +298,8 @@ class CommandReader:
         inner._is_hidden = self._is_hidden or is_hidden
         inner.read_text(text)
         if is_here:
-            before, self._folder.path = self._folder.path, inner._folder.path
+            before = self._folder.path
+            self._folder.path = inner._folder.path
             self._folder.may_be([before, *inner._folder.others])
             for name, set_to in inner._words.known_values().items():
                 self._words.set_values(name, [*self._words.values_of(name), *set_to])
@@ -306,7 +316,8 @@ class CommandReader:
             if not token.is_operator:
                 self._add_word(current, token.text)
             elif set(token.text) & set("<>") and "(" not in token.text:
-                current.target, current.is_other_stream = token.text, token.is_other_stream
+                current.target = token.text
+                current.is_other_stream = token.is_other_stream
             elif not self._is_flat and current.contains_command(token.text):
                 outer.append(current)
                 current = self._inner_command(current, token.text)
@@ -316,7 +327,8 @@ class CommandReader:
             self._end(command, ";")
 
     def _add_word(self, command: OpenCommand, word: str) -> None:
-        target, command.target = command.target, ""
+        target = command.target
+        command.target = ""
         if not target:
             command.words.append(word)
         elif target in ("<<", "<<<"):
@@ -332,8 +344,11 @@ class CommandReader:
             self.programs += (Program("tee", ("-a", path), self._folder.path) for path in paths)
 
     def _inner_command(self, command: OpenCommand, operator: str) -> OpenCommand:
-        command.target, command.piped, self._piped = "", self._piped, None
-        command.folder, command.outer_depth = self._folder.path, self._folder.depth
+        command.target = ""
+        command.piped = self._piped
+        self._piped = None
+        command.folder = self._folder.path
+        command.outer_depth = self._folder.depth
         command.program_count = len(self.programs)
         is_hidden = command.is_hidden or keeps_value(command.words)
         self._folder.pass_parentheses(operator[operator.index("(") + 1 :])
@@ -350,7 +365,8 @@ class CommandReader:
             if is_decoded and command.is_run:
                 self.programs.append(UNCLEAR)
             command = outer.pop()
-            self._piped, operator = command.piped, operator[at + 1 :]
+            self._piped = command.piped
+            operator = operator[at + 1 :]
             self._folder.leave(command.outer_depth, command.folder)
             is_command = list(dropwhile(KEYWORDS.__contains__, command.words)) == ["$"]  # what was printed
             if is_command and last is not None and last.name in DECODERS | {"cat"}:
@@ -376,9 +392,12 @@ class CommandReader:
 
     def _end(self, command: OpenCommand, operator: str) -> Program | None:
         """Note what a command runs; return its last program."""
-        self._files, is_hidden = command.files, self._is_hidden
+        self._files = command.files
+        is_hidden = self._is_hidden
         self._is_hidden |= command.is_hidden
-        count, before, others = len(self.programs), self._folder.path, self._folder.others
+        count = len(self.programs)
+        before = self._folder.path
+        others = self._folder.others
         joint = self._folder.open_blocks(command.words, command.joint)
         last = self._run(command.words, command.outputs, command.texts)
         self._is_hidden = is_hidden
@@ -441,7 +460,8 @@ class CommandReader:
 
     def _with_output(self, word: str, is_hidden: bool) -> str:
         """Note the command in a word; return the word with its output if that is clear."""
-        inner, count = nested(word), len(self.programs)
+        inner = nested(word)
+        count = len(self.programs)
         if not inner:
             return word
         self._read_inner(inner, is_hidden)
@@ -467,7 +487,8 @@ class CommandReader:
 
     def _note(self, words: Sequence[str], outputs: tuple[str, ...]) -> Program | None:
         self._budget.spend(_STEPS_PER_COMMAND + len(words) // 4)
-        name, arguments = program_name(words), tuple(words[1:])
+        name = program_name(words)
+        arguments = tuple(words[1:])
         script = self._script(name, words)
         is_moved = name in ("cd", "pushd", "popd")
         if outputs and (is_moved or script is not None):
@@ -526,7 +547,8 @@ class CommandReader:
         mark, others = split_replacement(arguments) if name == "xargs" else ("", [])
         if mark:
             self.programs += [UNCLEAR] if runs_replacement(others, mark) else []
-            arguments, is_fed = with_input(others, mark, self._piped), False
+            arguments = with_input(others, mark, self._piped)
+            is_fed = False
         last = self._note_wrapped(arguments, outputs, is_fed, name in BEHIND_OPERAND)
         if name not in _IN_THIS_SHELL:
             self._folder.path = folder
@@ -635,7 +657,8 @@ class CommandReader:
         return last
 
     def _note_run_by_find(self, name: str, arguments: Sequence[str]) -> None:
-        before, wrappers = self._folder.path, self._wrappers
+        before = self._folder.path
+        wrappers = self._wrappers
         for number, folder, words in commands_of_find(name, arguments):
             self._wrappers = max(self._wrappers, wrappers + number)
             if self._wrappers > _MAX_WRAPPERS:

@@ -63,7 +63,8 @@ TEXT_RUNNERS = frozenset({"sed", "env"})
 RUN_BY_FIND = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 RUN_BY_FD = frozenset({"-x", "--exec", "-X", "--exec-batch"})
 
-MAKES, MAKEFILES = frozenset({"make", "gmake"}), frozenset({"Makefile", "makefile", "GNUmakefile"})
+MAKES = frozenset({"make", "gmake"})
+MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
 _PACKAGE = ("package.json",)
 SCRIPTS_OF = {
     "make": tuple(sorted(MAKEFILES)), "gmake": tuple(sorted(MAKEFILES)), "just": ("justfile",),
@@ -105,7 +106,8 @@ _QUOTED = re.compile(
 _IN_DOUBLE_QUOTES = re.compile(r"""\$\(.*|\\(["\\\n$`])""", re.DOTALL)
 _BACKTICKS = re.compile(r"(?<!\\)`((?:[^`\\]|\\.)*+)`", re.DOTALL)
 _ESCAPED_IN_BACKTICKS = re.compile(r"\\([\\$`])")
-_WAS_BACKTICK, _WAS_BACKSLASH = "\ue001", "\ue002"
+_WAS_BACKTICK = "\ue001"
+_WAS_BACKSLASH = "\ue002"
 _NO_MARKS = str.maketrans("", "", _WAS_BACKTICK + _WAS_BACKSLASH)
 _MAX_BACKTICKS = 4  # within one another
 LITERAL_DOLLAR = "\ue000"
@@ -154,7 +156,10 @@ def find_tokens(text: str, budget: ReadingBudget) -> list[Token]:
         text = _BACKTICKS.sub(_with_parentheses, text)
     tokens: list[Token] = []
     here_documents: list[_HereDocument] = []
-    at, is_arithmetic, is_delimiter, is_other_stream = 0, False, False, False
+    at = 0
+    is_arithmetic = False
+    is_delimiter = False
+    is_other_stream = False
     while at < len(text):
         found = _TOKEN.match(text, at)
         if found is None:

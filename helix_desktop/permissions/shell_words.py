@@ -87,7 +87,8 @@ def _replaced(value: str, place: str, old: str, new: str) -> str:
     return value.replace(old, new, 1)
 
 
-HOME, OUTSIDE = "HOME", "/nonexistent"
+HOME = "HOME"
+OUTSIDE = "/nonexistent"
 TEMPORARY = "/tmp/new"
 """A file or folder that mktemp makes."""
 MAX_VALUES = 64
@@ -196,7 +197,8 @@ class ShellWords:
         if nested(word) and _VARIABLE.search(word) is None:
             rest = word[word.rfind(")") + 1 :]
             return [ANYTHING + rest if word.startswith("$(") and rest.startswith("/") else ANYTHING]
-        words, at = [""], 0
+        words = [""]
+        at = 0
         for found in _VARIABLE.finditer(word):
             name = found[2] or found[4] or ""
             self._budget.spend(
@@ -299,7 +301,8 @@ def split_assignments(words: Sequence[str]) -> tuple[list[re.Match[str]], list[s
 
 def names_set(words: Sequence[str]) -> list[str]:
     """Return the variables that a command sets to what nobody knows before it runs."""
-    name, arguments = program_name(words), words[1:]
+    name = program_name(words)
+    arguments = words[1:]
     if name == "printf":
         return [value for option, value in pairwise(arguments) if option == "-v"]
     if name in EXPORTERS and "-n" in arguments:  # another name for a variable
@@ -355,7 +358,8 @@ class _Scan:
     def _pass(self, operator: str) -> None:
         if operator == "(":
             self._outer.append((self._words, self._joint))
-            self._words, self._joint = [], "("
+            self._words = []
+            self._joint = "("
         elif operator == ")" and self._outer:
             inner = self._words
             self.end(operator)
