@@ -226,7 +226,8 @@ class ThinkingTags:
     """
 
     def __init__(self) -> None:
-        self._pending, self._scanned = "", 0
+        self._pending = ""
+        self._scanned = 0
         self._depth = 0  # of open tags
         self._inner_closing = ""  # which begins what is pending
         self._marks = _pattern(())  # those that matter inside the thinking
@@ -257,7 +258,8 @@ class ThinkingTags:
                 self._pending = start if self._has_thought else self._pending
         keep = _MAX_TEXT_END if self._is_marked else 0
         certain = max(0, len(self._pending) - keep) if self._is_begun else 0
-        text_part, self._pending = self._pending[:certain], self._pending[certain:]
+        text_part = self._pending[:certain]
+        self._pending = self._pending[certain:]
         return text_part, thinking
 
     def add_deltas(self, text: str) -> list[TextDelta | ReasoningDelta]:
@@ -271,7 +273,10 @@ class ThinkingTags:
         if mark in _TEXT_MARKS:
             self._is_marked = self._has_thought = True
             return
-        self._opening, self._depth, self._scanned, self._inner_closing = mark, 1, 0, ""
+        self._opening = mark
+        self._depth = 1
+        self._scanned = 0
+        self._inner_closing = ""
         self._marks = _pattern((*((mark,) if mark in _NESTED else ()), *_CLOSINGS[mark]))
 
     def _read_thinking(self) -> str:
@@ -285,7 +290,8 @@ class ThinkingTags:
                 continue
             self._depth -= 1
             thinking += self._pending[: found.start()]
-            self._pending, self._scanned = self._pending[found.start() :], len(mark)
+            self._pending = self._pending[found.start() :]
+            self._scanned = len(mark)
             self._inner_closing = mark
             if not self._depth:
                 self._has_thought = True
@@ -295,12 +301,15 @@ class ThinkingTags:
         certain = len(self._pending) - _partial_end(self._pending, (self._opening, *_CLOSINGS[self._opening]))
         self._scanned = max(self._scanned, certain)
         if not self._inner_closing:
-            thinking, self._pending, self._scanned = self._pending[:certain], self._pending[certain:], 0
+            thinking = self._pending[:certain]
+            self._pending = self._pending[certain:]
+            self._scanned = 0
         return thinking
 
     def finish(self) -> tuple[str, str]:
         """Return what was still waiting, at the end of the answer."""
-        pending, self._pending = self._pending, ""
+        pending = self._pending
+        self._pending = ""
         if self._depth and self._inner_closing:
             return pending[len(self._inner_closing) :].lstrip(), ""
         if self._depth:
@@ -318,7 +327,8 @@ def split_thinking(answer: str) -> tuple[str, str]:
     tags = ThinkingTags()
     text_part, thinking = tags.add(answer)
     text_rest, thinking_rest = tags.finish()
-    text_part, thinking = text_part + text_rest, thinking + thinking_rest
+    text_part = text_part + text_rest
+    thinking = thinking + thinking_rest
     if not thinking and (closing := _LONE_CLOSING.search(text_part)) and _ends_a_thought(text_part, closing):
         return text_part[closing.end() :].lstrip(), text_part[: closing.start()]
     return text_part, thinking

@@ -74,7 +74,9 @@ Newer ones name it too when they refuse a budget: 'Use "thinking.type.adaptive"'
 BLOCK_REQUIRED = re.compile(r"must start with a thinking block|expected .?thinking.? or")
 """What older models answer when thinking is switched on between a call and its result."""
 
-_MIN_BUDGET, _MAX_BUDGET = 1_024, 128_000  # tokens; Anthropic, "Extended thinking"; OpenRouter's upper limit
+# tokens; Anthropic, "Extended thinking"; OpenRouter's upper limit
+_MIN_BUDGET = 1_024
+_MAX_BUDGET = 128_000
 _SHARES: Mapping[str, float] = {"minimal": 0.1, "low": 0.2, "medium": 0.5, "high": 0.8}
 """Of the largest answer, as OpenRouter takes them ("Reasoning tokens"); levels above high: 0.95."""
 
@@ -169,7 +171,9 @@ class _MessageEncoder:
     def __init__(
         self, info: ModelInfo, image_data: Mapping[str, bytes], thinking_scope: ThinkingScope
     ) -> None:
-        self._info, self._image_data, self._thinking_scope = info, image_data, thinking_scope
+        self._info = info
+        self._image_data = image_data
+        self._thinking_scope = thinking_scope
         self._ids = ToolCallIds(_LEGAL_ID, unique=True)
         self._digest = blake2b(digest_size=16)  # half the time of SHA-256; not used for security
         self.messages: list[dict[str, Any]] = []
@@ -326,7 +330,9 @@ class MessagesAssembler:
         verbatim_fields: Mapping[str, Any],
         cache_lifetime_s: int = 0,
     ) -> None:
-        self._provider, self._new_id, self._verbatim_fields = provider, new_id, verbatim_fields
+        self._provider = provider
+        self._new_id = new_id
+        self._verbatim_fields = verbatim_fields
         self._cache_lifetime_s = cache_lifetime_s
         self._tags = ThinkingTags()
         self._blocks: dict[int, _Block] = {}
@@ -595,7 +601,8 @@ class MessagesDialect:
     path = "/messages"
 
     def __init__(self, info: ModelInfo, new_id: NewId) -> None:
-        self.info, self.new_id = info, new_id
+        self.info = info
+        self.new_id = new_id
         self.max_output_tokens = info.output or info.reserve
         self.requires_same_prefix = False
         self.refuses_thinking = False  # also with the same prefix, of earlier answers
@@ -609,7 +616,8 @@ class MessagesDialect:
 
 class MessagesExchange:
     def __init__(self, dialect: MessagesDialect, request: ModelRequest) -> None:
-        self._dialect, self._request = dialect, request
+        self._dialect = dialect
+        self._request = request
         self._max_output_tokens = dialect.max_output_tokens
         bound = dialect.requires_same_prefix or any(
             _is_own_message(verbatim, dialect.info) and verbatim.get("bound")
@@ -621,7 +629,8 @@ class MessagesExchange:
         self._breakpoints = dialect.supports_breakpoints
         wants_long = request.cache is not None and request.cache.keep_long
         self._keep_long = wants_long and dialect.supports_long_lifetime and self._breakpoints
-        self._prefix, self._sent_thinking = "", False
+        self._prefix = ""
+        self._sent_thinking = False
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)
         self.left_out: frozenset[PlainPart] = frozenset()
 
@@ -642,7 +651,8 @@ class MessagesExchange:
                 level, self._dialect.effort_form, self._max_output_tokens - MIN_ANSWER_TOKENS
             ),
         )
-        self._prefix, self._sent_thinking = encoded.prefix, encoded.has_thinking
+        self._prefix = encoded.prefix
+        self._sent_thinking = encoded.has_thinking
         return encoded.body
 
     def new_assembler(self) -> MessagesAssembler:
@@ -701,7 +711,8 @@ class MessagesExchange:
         if not self._sent_thinking or "thinking" not in error_text:
             return False
         if self._thinking_scope == "all":
-            self._thinking_scope, self._dialect.requires_same_prefix = "bound", True
+            self._thinking_scope = "bound"
+            self._dialect.requires_same_prefix = True
         else:
             self._thinking_scope = "none"
             self._dialect.refuses_thinking = True

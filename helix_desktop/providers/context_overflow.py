@@ -112,7 +112,8 @@ _SUM = re.compile(
 )
 _PAGES = re.compile(r"requires (\d+) pages \(only \d+ available\).{0,80}?\* (\d+) = (\d+) tokens")
 """What exllamav3 says: the pages of a request, the tokens of a page, those that its cache has."""
-_MIN_WINDOW, _MAX_WINDOW = 512, 20_000_000
+_MIN_WINDOW = 512
+_MAX_WINDOW = 20_000_000
 """Plausible window sizes in tokens: other numbers in an error are something else."""
 
 _REQUEST_LABEL = re.compile(
@@ -231,7 +232,8 @@ def _read_rate(status: int, text: str, request_bytes: int) -> Overflow | None:
 
 def _with_header_sizes(overflow: Overflow, headers: Mapping[str, str]) -> Overflow:
     """Add what headers say of sizes; those of a rate count for a rate alone."""
-    limits, requests = set(), set()
+    limits = set()
+    requests = set()
     for name, value in headers.items():
         if not value.isdecimal() or not _plausible(int(value[:9])) or _OTHER_HEADER.search(name):
             continue
@@ -251,7 +253,8 @@ def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
     if _LONG_STRING.search(text):
         is_text = "content" in text or "input" in text.partition("[")[0]
         return is_text and any(amount.tokens >= _LEAST_TEXT for amount in amounts)
-    about_output, about_context = _OUTPUT.search(text), _CONTEXT.search(text)
+    about_output = _OUTPUT.search(text)
+    about_context = _CONTEXT.search(text)
     if (too_long := _TOO_LONG.search(text)) and not _WAIT.search(text):
         return about_output is None or too_long.start() < about_output.start()
     if about_output and amounts and all(amount.label == "output" for amount in amounts):
@@ -280,10 +283,8 @@ def _is_too_large(status: int, text: str, amounts: list[_Amount]) -> bool:
 
 def _is_about_output(text: str) -> bool:
     """Return True if the answer's length is what an error is about, with other limits only beside it."""
-    output, others = (
-        _OUTPUT.search(text),
-        [found for found in (_CONTEXT.search(text), _INPUT.search(text)) if found],
-    )
+    output = _OUTPUT.search(text)
+    others = [found for found in (_CONTEXT.search(text), _INPUT.search(text)) if found]
     return output is not None and all(output.start() < other.start() for other in others)
 
 

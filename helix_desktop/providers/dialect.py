@@ -40,7 +40,8 @@ class RequestEffort:
     """
 
     def __init__(self, level: SentEffort, refusals: dict[str, str]) -> None:
-        self._requested, self._refusals = level, refusals
+        self._requested = level
+        self._refusals = refusals
         self.level: SentEffort = "" if level in refusals else level
 
     @property
@@ -61,11 +62,15 @@ class RequestEffort:
         return True
 
 
-KEY, RETENTION, BREAKPOINT = "prompt_cache_key", "prompt_cache_retention", "prompt_cache_breakpoint"
+KEY = "prompt_cache_key"
+RETENTION = "prompt_cache_retention"
+BREAKPOINT = "prompt_cache_breakpoint"
 CONTROL = "cache_control"
 """What gateways take over for Anthropic's models, which store nothing without being asked."""
 
-_DAY_S, _HOUR_S, _HALF_HOUR_S = 86_400, 3_600, 1_800
+_DAY_S = 86_400
+_HOUR_S = 3_600
+_HALF_HOUR_S = 1_800
 """How long OpenAI stores with "24h", Anthropic with "1h", OpenAI from GPT-5.6 on, in seconds."""
 
 
@@ -76,7 +81,8 @@ class CacheFields:
     """
 
     def __init__(self, info: ModelInfo, hints: CacheHints | None, refused: set[str]) -> None:
-        self._hints, self._refused = hints or CacheHints(), refused
+        self._hints = hints or CacheHints()
+        self._refused = refused
         self._has_paid_writes = bool(info.price_cache_write)
         self._is_anthropic = "claude" in info.name.lower()
 
@@ -134,7 +140,8 @@ AnswerDelta = TextDelta | ReasoningDelta
 class StreamedError(Exception):
     def __init__(self, status: int, body: str) -> None:
         super().__init__(body)
-        self.status, self.body = status, body
+        self.status = status
+        self.body = body
 
 
 class AnswerAssembler(Protocol):
@@ -313,7 +320,8 @@ def reported_usage(
     output = as_count(output_tokens) or 0
     if not input_tokens:
         return None
-    hits, writes = _counts(cached), _counts(cache_writes)
+    hits = _counts(cached)
+    writes = _counts(cache_writes)
     hit = min(hits[0], input_tokens) if hits else 0
     stored = min(writes[0], input_tokens - hit) if writes else 0
     return Usage(input_tokens, output, hit, stored, reports_cache=bool(hits), reports_writes=bool(writes))
@@ -364,7 +372,9 @@ class ToolCallIds:
     def __init__(
         self, pattern: re.Pattern[str], new_id: str = "call_{:.24}", *, unique: bool = False
     ) -> None:
-        self._pattern, self._new_id, self._unique = pattern, new_id, unique
+        self._pattern = pattern
+        self._new_id = new_id
+        self._unique = unique
         self._used: set[str] = set()
         self._newest: dict[str, str] = {}
 

@@ -54,7 +54,8 @@ class Endpoint:
         secret_headers: Mapping[str, str] = MappingProxyType({}),
         header_advice: Callable[[str], TranslatableText] = lambda _: HEADER_ADVICE,
     ) -> None:
-        self.provider, self.key_advice = provider, key_advice
+        self.provider = provider
+        self.key_advice = key_advice
         self.dialect: DialectName = dialect
         address, _, self._query = base_url.strip().partition("?")
         self._url_prefix = _normalize_url(address, dialect)

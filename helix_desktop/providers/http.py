@@ -47,7 +47,10 @@ class HttpError(Exception):
         self, kind: HttpErrorKind, detail: str, why: OptionalText = "", fix: OptionalText = ""
     ) -> None:
         super().__init__(detail)
-        self.kind, self.detail, self.why, self.fix = kind, detail, why, fix
+        self.kind = kind
+        self.detail = detail
+        self.why = why
+        self.fix = fix
 
 
 class Timeouts(msgspec.Struct, frozen=True):
@@ -138,7 +141,8 @@ class HttpClient:
                 yield HttpResponse(response)
 
     async def aclose(self) -> None:
-        clients, self._clients = self._clients, {}
+        clients = self._clients
+        self._clients = {}
         for client in clients.values():
             await client.aclose()
 
@@ -243,7 +247,8 @@ def _translate_errors(url: str = "", direct: bool = True) -> Iterator[None]:
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError, BodyUndecodable) as error:
-        kind, detail = _error_kind(error), str(error) or type(error).__name__
+        kind = _error_kind(error)
+        detail = str(error) or type(error).__name__
         why: OptionalText = ""
         fix: OptionalText = ""
         if isinstance(error, BodyUndecodable):
@@ -316,7 +321,8 @@ def _tls_error(error: BaseException | None) -> ssl.SSLError | None:
     return None
 
 
-_CONNECT_S, _READ_S = 10.0, 20.0
+_CONNECT_S = 10.0
+_READ_S = 20.0
 _HEADERS = {
     "User-Agent": f"HelixDesktop/{__version__} (fetches single pages for a user)",
     "Accept": "text/html,text/plain,application/json;q=0.9,*/*;q=0.5",

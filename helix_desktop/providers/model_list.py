@@ -65,7 +65,8 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
     top = get_object(model, "top_provider")
     places = (top, model)
     pricing = get_object(model, "pricing")
-    price_in, price_out = _price(pricing, "prompt"), _price(pricing, "completion")
+    price_in = _price(pricing, "prompt")
+    price_out = _price(pricing, "completion")
     return ModelSpec(
         window=_tokens(places, _WINDOW),
         output=_tokens(places, _OUTPUT),
@@ -146,7 +147,9 @@ async def list_models(endpoint: Endpoint) -> dict[str, ModelSpec]:
     """
     try:
         async with endpoint.send("GET", DIALECTS[endpoint.dialect].models_path) as reply:
-            status, body, headers = reply.status, await reply.text(), reply.headers
+            status = reply.status
+            body = await reply.text()
+            headers = reply.headers
     except HttpError as fault:
         raise as_model_error(network_error(endpoint, fault)) from fault
     if status != HTTPStatus.OK:
@@ -206,7 +209,8 @@ class _Probe:
     """A client that probes one server; `is_unreachable` is set once it cannot be reached at all."""
 
     def __init__(self, http: HttpClient, root: str) -> None:
-        self._http, self._root = http, root
+        self._http = http
+        self._root = root
         self.is_unreachable = False
 
     async def get_text(self, path: str, body: Mapping[str, Any] | None = None) -> str:
@@ -244,7 +248,8 @@ async def _llama_cpp(probe: _Probe) -> tuple[LocalModel, ...] | None:
     if not isinstance(settings, dict):
         return None
     slots = _limit(props.get("total_slots"))
-    able, senses = get_object(props, "chat_template_caps"), get_object(props, "modalities")
+    able = get_object(props, "chat_template_caps")
+    senses = get_object(props, "modalities")
     figures = ModelSpec(
         window=_limit(settings.get("n_ctx")),
         tools=_flag(able.get("supports_tool_calls")),
@@ -267,7 +272,8 @@ async def _lm_studio(probe: _Probe) -> tuple[LocalModel, ...] | None:
 
 
 def _lm_studio_model(raw: Mapping[str, Any]) -> LocalModel:
-    loaded, max_window = _limit(raw.get("loaded_context_length")), _limit(raw.get("max_context_length"))
+    loaded = _limit(raw.get("loaded_context_length"))
+    max_window = _limit(raw.get("max_context_length"))
     abilities = raw.get("capabilities")
     figures = ModelSpec(
         window=loaded or min(DEFAULT_WINDOW, max_window or DEFAULT_WINDOW),

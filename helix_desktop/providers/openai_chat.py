@@ -158,7 +158,9 @@ def _tool(tool: ToolSpec, variant: RequestVariant) -> dict[str, Any]:
 
 class _MessageEncoder:
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
-        self._info, self._image_data, self._variant = info, image_data, variant
+        self._info = info
+        self._image_data = image_data
+        self._variant = variant
         is_short = variant.uses_short_ids
         self._ids = ToolCallIds(_NINE_CHARS, "{:.9}") if is_short else ToolCallIds(_FORTY_CHARS)
 
@@ -261,7 +263,9 @@ class ChatAssembler:
         cache_lifetime_s: int = 0,
         tools: frozenset[str] = frozenset(),
     ) -> None:
-        self._provider, self._new_id, self._model = provider, new_id, model
+        self._provider = provider
+        self._new_id = new_id
+        self._model = model
         self._cache_lifetime_s = cache_lifetime_s
         self._tools = tools
         self._tags = ThinkingTags()
@@ -323,7 +327,9 @@ class ChatAssembler:
         text, thinking = split_thinking(content)
         stop = stop_reason(self._finish, has_calls=bool(raw_calls), has_text=bool(text.strip()))
         if self._is_refused and stop != "filter":
-            stop, raw_calls = "refusal", []  # those beside a refusal must not run
+            # those beside a refusal must not run
+            stop = "refusal"
+            raw_calls = []
         if not text.strip() and not raw_calls:
             reasoning = str(self._reasoning) + thinking
             raise empty_answer_error(self._provider, stop, self._finish, reasoning=reasoning)
@@ -419,7 +425,9 @@ class ChatAssembler:
 
         None: it would be one too many.
         """
-        index, call_id, name = as_integer(delta.get("index")), str(delta.get("id") or ""), _name(delta)
+        index = as_integer(delta.get("index"))
+        call_id = str(delta.get("id") or "")
+        name = _name(delta)
         last = self._calls[-1] if self._calls else None
         target = last
         if index is not None:
@@ -599,7 +607,8 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
     if isinstance(content, str):
         return content, ""
     content = [content] if isinstance(content, dict) else content
-    text, thinking = "", ""
+    text = ""
+    thinking = ""
     for part in content if isinstance(content, list) else ():
         if isinstance(part, dict) and part.get("type") in ("text", "output_text", None):
             text += str(part.get("text") or "")
@@ -671,9 +680,12 @@ def _usage(reported: Any, timings: Mapping[str, Any] | None = None) -> Usage | N
 
 def _output_tokens(reported: Mapping[str, Any]) -> Any:
     """Return the reported tokens of an answer with its reasoning, which xAI counts beside it, not in it."""
-    prompt, output = reported.get("prompt_tokens"), reported.get("completion_tokens")
+    prompt = reported.get("prompt_tokens")
+    output = reported.get("completion_tokens")
     reasoning = get_object(reported, "completion_tokens_details").get("reasoning_tokens")
-    prompt, output, reasoning = as_count(prompt), as_count(output), as_count(reasoning)
+    prompt = as_count(prompt)
+    output = as_count(output)
+    reasoning = as_count(reasoning)
     if prompt is None or output is None or reasoning is None:
         return output
     is_added = as_integer(reported.get("total_tokens")) == prompt + output + reasoning
@@ -697,7 +709,8 @@ class ChatDialect:
     path = "/chat/completions"
 
     def __init__(self, info: ModelInfo, new_id: NewId) -> None:
-        self.info, self.new_id = info, new_id
+        self.info = info
+        self.new_id = new_id
         self.variant = DEFAULT_VARIANT
         self.refused_cache_fields: set[str] = set()
         self.effort_refusals: dict[str, str] = {}
@@ -708,7 +721,8 @@ class ChatDialect:
 
 class ChatExchange:
     def __init__(self, dialect: ChatDialect, request: ModelRequest) -> None:
-        self._dialect, self._request = dialect, request
+        self._dialect = dialect
+        self._request = request
         self._variant = dialect.variant
         self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)
         self.effort = RequestEffort(request.effort, dialect.effort_refusals)

@@ -128,7 +128,9 @@ def has_refusal(item: Mapping[str, Any]) -> bool:
 
 class _MessageEncoder:
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], send_reasoning: bool) -> None:
-        self._info, self._image_data, self._send_reasoning = info, image_data, send_reasoning
+        self._info = info
+        self._image_data = image_data
+        self._send_reasoning = send_reasoning
         self._ids = ToolCallIds(_LEGAL_ID, unique=True)
         self.items: list[Item] = []
 
@@ -278,7 +280,9 @@ class ResponsesAssembler:
     def __init__(
         self, provider: str, model: str, new_id: Callable[[], str], cache_lifetime_s: int = 0
     ) -> None:
-        self._provider, self._model, self._new_id = provider, model, new_id
+        self._provider = provider
+        self._model = model
+        self._new_id = new_id
         self._cache_lifetime_s = cache_lifetime_s
         self._items: dict[int, _Item] = {}
         self._index_by_id: dict[str, int] = {}
@@ -315,7 +319,8 @@ class ResponsesAssembler:
         elif kind == "response.function_call_arguments.done":
             self._set_arguments(self._item(chunk), chunk.get("arguments"))
         elif kind == "response.output_text.done":
-            whole, index = chunk.get("text"), as_integer(chunk.get("content_index")) or 0
+            whole = chunk.get("text")
+            index = as_integer(chunk.get("content_index")) or 0
             return self._append_rest(self._item(chunk).texts, {index: whole}, self._text, TextDelta)
         elif kind in _TEXT_DELTAS:
             self._is_refused = self._is_refused or "refusal" in kind
@@ -566,7 +571,8 @@ class ResponsesDialect:
     path = "/responses"
 
     def __init__(self, info: ModelInfo, new_id: NewId) -> None:
-        self.info, self.new_id = info, new_id
+        self.info = info
+        self.new_id = new_id
         self.supports_encrypted_reasoning = True
         self.refuses_reasoning = False  # of earlier answers
         self.refused_cache_fields: set[str] = set()
@@ -578,7 +584,8 @@ class ResponsesDialect:
 
 class ResponsesExchange:
     def __init__(self, dialect: ResponsesDialect, request: ModelRequest) -> None:
-        self._dialect, self._request = dialect, request
+        self._dialect = dialect
+        self._request = request
         self._include_encrypted = dialect.supports_encrypted_reasoning
         self._send_reasoning = not dialect.refuses_reasoning
         self._cache = CacheFields(dialect.info, request.cache, dialect.refused_cache_fields)

@@ -42,7 +42,9 @@ class TransientError(Exception):
         self, reason: TranslatableText, error: ModelError, retry_after_s: float | None = None
     ) -> None:
         super().__init__(reason)
-        self.reason, self.error, self.retry_after_s = reason, error, retry_after_s
+        self.reason = reason
+        self.error = error
+        self.retry_after_s = retry_after_s
 
 
 async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
@@ -87,7 +89,8 @@ class RetryState:
     def __init__(self, retry_policy: RetryPolicy) -> None:
         self._retry_policy = retry_policy
         self._waited_s = 0.0
-        self._called_s, self._failed_s = retry_policy.clock(), 0.0
+        self._called_s = retry_policy.clock()
+        self._failed_s = 0.0
         self.failures = 0
 
     def next_wait_s(self, requested_s: float | None) -> float | None:

@@ -193,8 +193,11 @@ class SseParser:
         return None
 
     def _dispatch(self) -> SseEvent | None:
-        data, name = self._data, self._name
-        self._data, self._name, self._size = [], "", 0
+        data = self._data
+        name = self._name
+        self._data = []
+        self._name = ""
+        self._size = 0
         return SseEvent("\n".join(data), name or "message", self._is_json) if data else None
 
     def _check_size(self) -> None:
@@ -284,7 +287,8 @@ class StreamedModel:
         limits: WindowLimits | None = None,
         plain_form: PlainForm | None = None,
     ) -> None:
-        self._info, self._fitted_info = info, info
+        self._info = info
+        self._fitted_info = info
         self._plain_form = plain_form or PlainForm()
         self._limits = limits or WindowLimits()
         self._endpoint = endpoint
@@ -327,8 +331,10 @@ class StreamedModel:
         exchange = self._dialect.exchange(request)
         search = _FormSearch(self._plain_form, exchange)
         refusals: list[_ToolRefused] = []
-        retry_state, variants = RetryState(self._retry_policy), 0
-        can_ask_again, had_no_mark = True, False
+        retry_state = RetryState(self._retry_policy)
+        variants = 0
+        can_ask_again = True
+        had_no_mark = False
         while True:
             try:
                 variants += 1
@@ -368,14 +374,17 @@ class StreamedModel:
             except TransientError as failure:
                 variants -= 1
                 had_no_mark = isinstance(failure.__cause__, _NoEndMark)
-                reason, wait_s = failure.reason, retry_state.next_wait_s(failure.retry_after_s)
+                reason = failure.reason
+                wait_s = retry_state.next_wait_s(failure.retry_after_s)
                 if wait_s is None:
                     raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
                 remedies = failure.error.remedies
             except UnusableAnswer as error:
                 if not can_ask_again:
                     raise
-                can_ask_again, wait_s, remedies = False, 0.0, error.remedies
+                can_ask_again = False
+                wait_s = 0.0
+                remedies = error.remedies
                 reason = error.what
             except ContextWindowExceeded as error:
                 await self._limits.learn(error, self._info, request.answered)
@@ -398,7 +407,8 @@ class StreamedModel:
 
         `had_no_mark`: the attempt before this one ended without a mark.
         """
-        body, assembler = exchange.body(), exchange.new_assembler()
+        body = exchange.body()
+        assembler = exchange.new_assembler()
 
         def error_of(
             status: int, text: str, headers: Mapping[str, str], *, is_streamed: bool = False
@@ -636,7 +646,8 @@ class _ToolRefused(Exception):
 
     def __init__(self, tool: ToolSpec, words: str) -> None:
         super().__init__(words)
-        self.tool, self.words = tool, words
+        self.tool = tool
+        self.words = words
 
 
 def _check_tools(request: ModelRequest, status: int, body: str) -> None:
@@ -726,9 +737,11 @@ class StallTimer:
     def __init__(
         self, stall_s: float, assembler: AnswerAssembler, clock: Callable[[], float] | None = None
     ) -> None:
-        self._stall_s, self._assembler = stall_s, assembler
+        self._stall_s = stall_s
+        self._assembler = assembler
         self._clock = clock or asyncio.get_running_loop().time
-        self._last_progress, self._last_progress_s = 0, self._clock()
+        self._last_progress = 0
+        self._last_progress_s = self._clock()
 
     async def next_chunk(self, chunks: AsyncGenerator[bytes, None]) -> bytes | None:
         """Return the next chunk, or None at the end. Raises HttpError if the answer has stalled."""
@@ -747,7 +760,8 @@ class StallTimer:
             return USAGE_GRACE_S
         now = self._clock()
         if self._assembler.progress != self._last_progress:
-            self._last_progress, self._last_progress_s = self._assembler.progress, now
+            self._last_progress = self._assembler.progress
+            self._last_progress_s = now
         return max(0.0, self._last_progress_s + self._stall_s - now)
 
 

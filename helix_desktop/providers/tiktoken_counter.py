@@ -55,8 +55,11 @@ SPECIAL = {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018}
 
 _SAMPLED_CHARS = 4_000_000
 """Of a longer text, which no window takes, a sample is counted."""
-_SAMPLES, _SAMPLE_CHARS = 64, 16_000
-_AHEAD_THREADS, _AHEAD_CHARS = 3, 64 * 1024  # handed over at once
+_SAMPLES = 64
+_SAMPLE_CHARS = 16_000
+# handed over at once
+_AHEAD_THREADS = 3
+_AHEAD_CHARS = 64 * 1024
 
 
 class TiktokenCounter:
@@ -136,13 +139,15 @@ class PrefetchingTokenCounter:
     def prefetch(self, texts: Iterable[str]) -> None:
         """Count texts that `count` will be asked for, before the next call of this."""
         self._pending = {}
-        batch, size = list[str](), 0
+        batch = list[str]()
+        size = 0
         for text in dict.fromkeys(texts):
             batch.append(text)
             size += len(text)
             if size >= _AHEAD_CHARS:
                 self._count_ahead(batch)
-                batch, size = [], 0
+                batch = []
+                size = 0
         self._count_ahead(batch)
 
     def _count_ahead(self, texts: Sequence[str]) -> None:

@@ -79,7 +79,10 @@ _SOURCE = re.compile(r"\be(\d+)\b")
 _BULLET = "- "
 _MAX_POINTS = 8  # of a section
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
-_NEWEST, _OF_MESSAGE, _STATEMENT_CHARS = 60, 20, 320  # messages, statements of each, characters of those
+# messages, statements of each, characters of those
+_NEWEST = 60
+_OF_MESSAGE = 20
+_STATEMENT_CHARS = 320
 _NOTHING = "None."
 _BEGINNINGS = (
     (BACKGROUND.title, (BEGINNING,)),
@@ -103,7 +106,8 @@ def write_handover(request: str, scripts: Sequence[Script] = ()) -> str:
     handover = HandoverMade(0, 0, former, "", "", 0, 0, 0, 0, 0, "", HandoverTrigger.CONTINUED)
     written = extractive_handover(items, handover if previous else None)
     sections = {section.title: [*section.bullets] for section in written}
-    done, issues = sections[COMPLETED.title], sections[ISSUES.title]
+    done = sections[COMPLETED.title]
+    issues = sections[ISSUES.title]
     runs = {bullet: run[1] for bullet in done if (run := _RUN.match(bullet.text))}
     done = [bullet for bullet in done if bullet not in runs]
     sections[COMPLETED.title] = sorted([*[*runs][-1:], *done], key=_is_other)
@@ -208,7 +212,8 @@ def _joined(
     """Return the bullets of both, each once; what is open is as the later one says, if it says anything."""
     joined: dict[str, list[Bullet]] = {}
     for kind in SECTIONS:
-        old, new = sections.get(kind.title, ()), later.get(kind.title, ())
+        old = sections.get(kind.title, ())
+        new = later.get(kind.title, ())
         both = new if kind.is_replaced and new else (*old, *new)
         joined[kind.title] = list({bullet.text: bullet for bullet in both}.values())
     return {title: bullets for title, bullets in joined.items() if bullets}
@@ -502,7 +507,8 @@ def write_extract(request: str) -> str:
 
 def _within(lines: Sequence[str], max_words: int) -> str:
     """Return the first lines that have so few words, and say how many were left out."""
-    words, count = 0, 0
+    words = 0
+    count = 0
     for line in lines:
         words += max(len(line.split()), len(line) // 4)
         if words > max_words and count:
@@ -513,7 +519,8 @@ def _within(lines: Sequence[str], max_words: int) -> str:
 
 
 DEMO_LABEL = "demo/offline"
-_WINDOW, _RESERVE = 20_000, 1_500
+_WINDOW = 20_000
+_RESERVE = 1_500
 _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
 _CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
@@ -542,7 +549,8 @@ class DemoModel:
     """The offline demo model; `folder` holds its scripts, `pause_s` is the pause between chunks of text."""
 
     def __init__(self, folder: Path, pause_s: float = 0.02) -> None:
-        self._folder, self._pause_s = folder, pause_s
+        self._folder = folder
+        self._pause_s = pause_s
         self._scripts: tuple[Script, ...] | None = None
 
     @property
@@ -606,7 +614,8 @@ def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply
     retries = _python_retries(reader.newest_outputs)
     if retries:
         return DemoReply("This system has no `python3`; I try `python`.", retries)
-    texts, is_as_expected = _error_texts(reader.newest_outputs), True
+    texts = _error_texts(reader.newest_outputs)
+    is_as_expected = True
     for number, step in enumerate(steps[position.steps_done :], position.steps_done + 1):
         recall = _plan_recall(reader, step.recall) if step.recall else None
         if recall is not None and recall.in_index:
@@ -697,7 +706,8 @@ def _fill_text(reader: RequestReader, step: ScriptStep, task: Task) -> tuple[str
     """Return a step's text, and whether it says what the script expects."""
     recalls = [other_step.recall for other_step in task.step if other_step.recall]
     facts = {name: reader.find_fact(pattern, recalls) or _NOT_FOUND for name, pattern in step.find.items()}
-    text, is_as_expected = step.say.strip(), True
+    text = step.say.strip()
+    is_as_expected = True
     for name, variants in step.variants.items():
         filled = [_replace_facts(variant, facts).lstrip("\n") for variant in variants]
         sentence = next((variant for variant in filled if _NOT_FOUND not in variant), filled[0])
