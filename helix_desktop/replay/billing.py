@@ -49,7 +49,9 @@ class RequestTotals:
         always: int = 0,
         prices: CachePrices = USUAL_PRICES,
     ) -> None:
-        self._counter, self._window, self._always = counter, window_size, always
+        self._counter = counter
+        self._window = window_size
+        self._always = always
         self._prices = prices
         self._previous: tuple[Message, ...] = ()
         self._sizes: list[int] = []  # of each message of the previous request
@@ -88,7 +90,8 @@ class RequestTotals:
 
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:
         """Return the sums so far, with the input of the summarizing calls."""
-        total, requests = sum(self._sums), len(self._sums)
+        total = sum(self._sums)
+        requests = len(self._sums)
         return SentTotals(
             requests=requests,
             input_tokens=total,

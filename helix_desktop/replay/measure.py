@@ -304,7 +304,8 @@ def as_model_counts(
             over_window=sum(size > figures.window for size in sent),
         )
 
-    managed, unmanaged = sizes(figures.managed_sizes), tuple(accumulate(sizes(figures.unmanaged_sizes), max))
+    managed = sizes(figures.managed_sizes)
+    unmanaged = tuple(accumulate(sizes(figures.unmanaged_sizes), max))
     return replace(
         figures,
         managed=totals(figures.managed, figures.managed_sizes, managed),
@@ -360,19 +361,21 @@ def measure_messages(
     `compactions` are those of another agent, each with the number of messages in front of it; with None no
     facts are compared, which would take as long as the replay.
     """
-    counter, window, prices = MessageTokenCounter.bundled(), facts.info.window, cache_prices(facts.info)
+    counter = MessageTokenCounter.bundled()
+    window = facts.info.window
+    prices = cache_prices(facts.info)
     with closing(Replayer(policy, facts=facts)) as replayer:
-        totals, originals, coverage = (
-            RequestTotals(counter, window, facts.fixed_tokens, prices),
-            OriginalOutputs(),
-            IdentifierCoverageCounter(),
-        )
+        totals = RequestTotals(counter, window, facts.fixed_tokens, prices)
+        originals = OriginalOutputs()
+        coverage = IdentifierCoverageCounter()
         request: tuple[Message, ...] = ()  # if one can't be made, the one before counts
         failures: list[str] = []
         reach = Reachability(request=0, outputs=0, output_bytes=0, window_bytes=0, reachable_bytes=0)
         uses = find_uses(list(map(as_message, messages)))
-        call, sizes = 0, list[int]()
-        waiting, compared = deque(compactions or ()), list[ComparedCompaction]()
+        call = 0
+        sizes = list[int]()
+        waiting = deque(compactions or ())
+        compared = list[ComparedCompaction]()
         at_end: tuple[ComparedFacts, ...] = ()
         for number, (message, turn_ends) in enumerate(with_turn_ends(messages)):
             on_progress(number, len(messages))
@@ -575,7 +578,8 @@ def _serve(connection: Connection) -> None:
 
 def _measure(connection: Connection) -> RecordingFigures:
     decode = msgspec.msgpack.decode
-    log, contents = list[RecordedEvent](), dict[str, bytes]()
+    log = list[RecordedEvent]()
+    contents = dict[str, bytes]()
     while events := decode(connection.recv_bytes(), type=list[RecordedEvent]):
         log += events
     while (content := decode(connection.recv_bytes(), type=tuple[str, bytes]))[0]:

@@ -18,7 +18,8 @@ import msgspec
 from helix_desktop.domain.identifiers import argument_text, identifiers_in
 from helix_desktop.domain.messages import Message
 
-OLD, VERY_OLD = 5, 20
+OLD = 5
+VERY_OLD = 20
 """Model calls: an identifier that was last seen longer ago than this is counted separately, too."""
 
 _WORD = re.compile(r"\w+")

@@ -56,7 +56,9 @@ from helix_desktop.tools.workspace_tools import create_cache_tools
 _text = TextContext("Replay")
 
 T = TypeVar("T")
-MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
+# virtual time of a model call, and between turns
+MODEL_CALL_MS = 10_000
+TURN_MS = 60_000
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 

@@ -50,7 +50,8 @@ def compared_facts(replayer: Replayer, request: Sequence[Message], summary: str)
     """Compare what a summary names of the history with what its managed request does, kind by kind."""
     facts = covered_facts(replayer.session.transcript.messages.items)
     context = "\n".join(text for message in request for text in message_texts(message))
-    by_summary, by_context = CheckedText(summary), CheckedText(context)
+    by_summary = CheckedText(summary)
+    by_context = CheckedText(context)
     compared = []
     for kind in get_args(FactKind):
         of_kind = facts.of_kind(kind)
@@ -65,8 +66,10 @@ def compared_facts(replayer: Replayer, request: Sequence[Message], summary: str)
             for fact, seq in reversed([*of_kind.items()])
         )
         if items:
-            total, places = len(items), [item.place for item in items]
-            in_context, one_call = places.count("context"), places.count("one_call")
+            total = len(items)
+            places = [item.place for item in items]
+            in_context = places.count("context")
+            one_call = places.count("one_call")
             compared.append(ComparedFacts(kind, total, total - len(lost), in_context, one_call, items))
     return tuple(compared)
 
@@ -80,7 +83,8 @@ def _place_of(replayer: Replayer, kind: FactKind, fact: str, seq: int, context: 
 
     What a message says is in context where all its words are. An output's entry is that of its call, too.
     """
-    messages, first = replayer.session.transcript.messages, seq
+    messages = replayer.session.transcript.messages
+    first = seq
     while (item := messages.item(first)) is None or isinstance(item.event, ToolAnswered):
         first -= 1
     words = item.event.text.strip() if first == seq else ""

@@ -71,7 +71,8 @@ def _encoding() -> tiktoken.Encoding:
 
 def _common_prefix(first: str, second: str) -> str:
     """Return the common prefix by binary search: comparing slices runs at memory speed."""
-    low, high = 0, min(len(first), len(second))
+    low = 0
+    high = min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2
         if first[low:middle] == second[low:middle]:
@@ -129,7 +130,8 @@ def _words_of_long(line: str) -> list[str]:
 
     Such a space always begins a piece of the vocabulary's pattern, so that the words' tokens add up.
     """
-    words, end = line.split(), line[len(line.rstrip("\n")) :]
+    words = line.split()
+    end = line[len(line.rstrip("\n")) :]
     if not words or " ".join(words) + end != line:
         return []
     words[-1] += end

@@ -90,7 +90,8 @@ class SessionSums:
                 self.moments.append((*self._newest, len(self.messages), request_ratio(event, 0.0)))
                 self._steps += 1
             if isinstance(event, MessageEvent):
-                tokens, saving = tokens_of(event), 0 if isinstance(event, UserSpoke) else saving_of(event)
+                tokens = tokens_of(event)
+                saving = 0 if isinstance(event, UserSpoke) else saving_of(event)
                 phrase = PHRASE_TOKENS if isinstance(event, ToolAnswered) else 2
                 self._total += tokens
                 self._user_total += event.tokens if isinstance(event, UserSpoke) else 0
@@ -121,12 +122,15 @@ class SessionSums:
                 changes[place] = min(0, policy.preview_tokens + FRAMING_TOKENS - self.messages[place].tokens)
         if not changes:
             return self.messages
-        first, added = min(changes), 0
+        first = min(changes)
+        added = 0
         messages = self.messages[:first]
         for place, message in enumerate(self.messages[first:], first):
             more = changes.get(place, 0)
             added += more
-            tokens, saving, total = message.tokens + more, message.saving + more, message.total + added
+            tokens = message.tokens + more
+            saving = message.saving + more
+            total = message.total + added
             messages.append(msgspec.structs.replace(message, tokens=tokens, saving=saving, total=total))
         return messages
 
@@ -148,7 +152,9 @@ class _Batch:
 
     def __init__(self, protected_steps: int, protected_tokens: int, least_steps: int) -> None:
         """Messages are ready behind both protections, or, from `least_steps` on, behind one of them."""
-        self._steps, self._tokens, self._least_steps = protected_steps, protected_tokens, least_steps
+        self._steps = protected_steps
+        self._tokens = protected_tokens
+        self._least_steps = least_steps
         self.position = self.gain = 0
         self.first: int | None = None  # total tokens before the first ready message
         self.rent = 0.0
@@ -161,7 +167,8 @@ class _Batch:
             if self.position >= limit.whole_from and self.gain >= limit.excess:
                 break
             message = messages[self.position]
-            is_old, is_far = message.step <= step - self._steps, total - message.total >= self._tokens
+            is_old = message.step <= step - self._steps
+            is_far = total - message.total >= self._tokens
             is_either = (is_old or is_far) and message.step <= step - self._least_steps
             if not (is_either or (is_old and is_far)):
                 break
@@ -177,13 +184,16 @@ class _Batch:
 
     def clear(self, position: int = 0) -> None:
         """Start over; what lies before a message is gone."""
-        self.gain, self.first, self.rent = 0, None, 0.0
+        self.gain = 0
+        self.first = None
+        self.rent = 0.0
         self.position = max(self.position, position)
 
 
 class _Approximation:
     def __init__(self, sums: SessionSums, policy: ContextPolicy, facts: SessionFacts) -> None:
-        self._policy, self._facts = policy.scaled(facts.info.window), facts
+        self._policy = policy.scaled(facts.info.window)
+        self._facts = facts
         self._messages = sums.messages_under(self._policy, facts.info.window)
         self._moments = sums.moments
         floor = max(policy.least_saving, 1)
@@ -201,7 +211,8 @@ class _Approximation:
         self._gauge = gauge_of(0, policy, facts.info)
         self._hand_over_at = self._gauge.trigger.distance / facts.ratio
         self._fixed_tokens = facts.fixed_tokens + sums.standing_tokens
-        self._window, self._ratio = self._fixed_tokens, facts.ratio
+        self._window = self._fixed_tokens
+        self._ratio = facts.ratio
         self._count = 0  # messages so far
         self._covered = self._swept_upto = self._notes = self._observed = 0
         self._turn_start = self._previous_turn_start = 0  # messages before the running turn, the one before
@@ -211,20 +222,26 @@ class _Approximation:
         self._rewrites: list[PolicyRewrite] = []
 
     def play(self) -> PolicyReplay:
-        facts, sent, billed, previous = self._facts, 0, 0.0, 0
+        facts = self._facts
+        sent = 0
+        billed = 0.0
+        previous = 0
         prices = cache_prices(facts.info)
         for seq, at, count, ratio in self._moments:
             self._window += self._total(count) - self._total(self._count)
             self._count = count
             if ratio is None:
                 self._observe()
-                self._previous_turn_start, self._turn_start = self._turn_start, count
+                self._previous_turn_start = self._turn_start
+                self._turn_start = count
                 continue
-            shared, self._ratio = float(self._window), ratio or facts.ratio
+            shared = float(self._window)
+            self._ratio = ratio or facts.ratio
             if self._policy.enabled:
                 shared = self._rewrite(seq, at)
             used = round(self._window * self._ratio)
-            shared, previous = min(shared, previous), self._window
+            shared = min(shared, previous)
+            previous = self._window
             self._points.append(WindowPoint(seq, at // _MS, used))
             sent += used
             billed += bill_of(self._window, shared, prices) * self._ratio
@@ -257,12 +274,16 @@ class _Approximation:
 
     def _rewrite(self, seq: int, at: int) -> float:
         """Make what is due before a request; return the leading tokens that stay as they were."""
-        policy, messages, count = self._policy, self._messages, self._count
+        policy = self._policy
+        messages = self._messages
+        count = self._count
         step = messages[count - 1].step if count else 0
-        sweeps, folds = self._sweeps, self._folds
+        sweeps = self._sweeps
+        folds = self._folds
         limit = self._limit()
         sweeps.advance(messages, limit, step, self._savings)
-        before, total = self._window, self._total(count)
+        before = self._window
+        total = self._total(count)
         shared = float(before)
         if policy.fold_after_steps:
             folds.advance(messages, limit, step, self._gains)
@@ -298,7 +319,8 @@ class _Approximation:
         return _Limit(self._count, whole_from, excess)
 
     def _is_sweep_due(self, total: int) -> bool:
-        policy, sweeps = self._policy, self._sweeps
+        policy = self._policy
+        sweeps = self._sweeps
         if policy.sweep == "at once":
             return True
         if policy.sweep == "fixed":
@@ -308,24 +330,31 @@ class _Approximation:
         return sweeps.gain >= policy.sweep_max or sweeps.rent >= self._price * sweeps.behind(total)
 
     def _shrink(self, seq: int, at: int, kind: type[msgspec.Struct], freed: int) -> None:
-        before, self._window = self._window, max(self._fixed_tokens, self._window - freed)
-        ratio, tag = self._ratio, str(kind.__struct_config__.tag)
+        before = self._window
+        self._window = max(self._fixed_tokens, self._window - freed)
+        ratio = self._ratio
+        tag = str(kind.__struct_config__.tag)
         figures = (round(before * ratio), round(self._window * ratio))
         self._rewrites.append(PolicyRewrite(seq, at // _MS, tag, *figures))
 
     def _fold(self, seq: int, at: int) -> bool:
         """Fold all that is ready; condense the notes once they outgrow their share, and return True then."""
-        policy, folds, is_condensed = self._policy, self._folds, False
+        policy = self._policy
+        folds = self._folds
+        is_condensed = False
         upto = folds.position
         swept = self._saved_between(self._covered, min(upto, self._swept_upto))
         names = names_line_tokens(policy, folds.gain)
         self._notes += names + sum(message.in_note for message in self._messages[self._covered : upto])
-        freed, cap = folds.gain - swept - names, policy.condense_at * self._room
+        freed = folds.gain - swept - names
+        cap = policy.condense_at * self._room
         if cap and self._notes > cap:
             briefly = condensed_tokens(policy, int(self._room)) + self._quoted(upto)
             briefly += policy.ledger_tokens + policy.anchor_tokens
             if self._notes - briefly >= policy.fold_least:
-                freed, self._notes, is_condensed = freed + self._notes - briefly, briefly, True
+                freed = freed + self._notes - briefly
+                self._notes = briefly
+                is_condensed = True
         self._shrink(seq, at, FoldMade, freed)
         beyond = self._saved_between(max(upto, self._swept_upto), self._sweeps.position)
         if beyond:
@@ -349,7 +378,8 @@ class _Approximation:
         new_tokens = OBSERVATION_TOKENS + self._policy.ledger_tokens + self._quoted(self._observed)
         freed = self._window - self._fixed_tokens - tail - new_tokens
         self._cover(self._observed)
-        self._observed, self._summary = 0, new_tokens
+        self._observed = 0
+        self._summary = new_tokens
         if freed > 0:
             self._shrink(seq, at, ObservationsPlaced, freed)
 
@@ -362,11 +392,13 @@ class _Approximation:
             return
         self._handed_over_at = at
         self._cover(self._count)
-        self._observed, self._summary = 0, new_tokens
+        self._observed = 0
+        self._summary = new_tokens
         self._shrink(seq, at, HandoverMade, freed)
 
     def _cover(self, position: int) -> None:
-        self._covered, self._notes = max(self._covered, position), 0
+        self._covered = max(self._covered, position)
+        self._notes = 0
         self._swept_upto = max(self._swept_upto, position)
         self._sweeps.clear(position)
         self._folds.clear(position)
@@ -382,7 +414,8 @@ class FirstPictures:
 
     def __init__(self, facts: SessionFacts) -> None:
         self._facts = facts
-        self._replayable, self._sums = ReplayableEvents(), SessionSums()
+        self._replayable = ReplayableEvents()
+        self._sums = SessionSums()
         self._newest: RecordedEvent | None = None
         self._read = 0  # events of the log
         self._lock = Lock()  # a thread goes on when nobody waits for it any more
@@ -399,5 +432,6 @@ class FirstPictures:
             events = log[self._read :]  # a copy: the session goes on meanwhile
             if events:
                 self._sums.add(self._replayable.take(events))
-                self._read, self._newest = self._read + len(events), events[-1]
+                self._read = self._read + len(events)
+                self._newest = events[-1]
             return approximate_policy(self._sums, policy, self._facts)

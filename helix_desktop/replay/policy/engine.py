@@ -95,7 +95,8 @@ class PolicyEngine:
         self.origins: dict[int, int] = {}
         self.scope = TaskScope()
         self.shortened: set[int] = set()  # outputs of this run that would come with less of their text
-        self._facts, self._output_forms = facts, output_forms
+        self._facts = facts
+        self._output_forms = output_forms
         self._request_seq = 0  # the last event before the newest request
         self._frames: dict[str, PromptFrame] = {}
         self._writer = SummaryWriter(facts.info, counter)

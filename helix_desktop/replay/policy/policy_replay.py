@@ -149,7 +149,8 @@ class ReplayedForms:
         What came in a short form and would not, has all its tokens, but only the names of the short form:
         the log has no others. For the same reason a preview may become shorter, but not longer.
         """
-        more, may_shorten = omitted_tokens(output), may_be_shortened(output)
+        more = omitted_tokens(output)
+        may_shorten = may_be_shortened(output)
         if not more and not may_shorten:
             return output
         if not ContextPolicy.is_large(policy, output.full_tokens or output.tokens, window_size):
@@ -229,7 +230,8 @@ def partly_exact(partial: PolicyReplay, estimate: PolicyReplay) -> PolicyReplay:
     if not count:
         return estimate
     rest = estimate.points[count:]
-    sent, last = sum(point.tokens for point in rest), partial.points[-1].seq
+    sent = sum(point.tokens for point in rest)
+    last = partial.points[-1].seq
     return msgspec.structs.replace(
         estimate,
         points=partial.points + rest,

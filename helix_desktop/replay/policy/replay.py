@@ -214,10 +214,15 @@ class WindowNames:
         `origins` are the messages' numbers in the session's log, as names have them, by those in the run.
         `shortened` are the outputs of the run that have less of their text than there; it may grow.
         """
-        self._transcript, self._policy, self._frame = transcript, policy, frame
-        self._key_words, self._known_words = key_words, len(key_words)
-        self._origins, self._shortened = origins, shortened
-        self._rewrite_seq, self._count = -1, 0
+        self._transcript = transcript
+        self._policy = policy
+        self._frame = frame
+        self._key_words = key_words
+        self._known_words = len(key_words)
+        self._origins = origins
+        self._shortened = shortened
+        self._rewrite_seq = -1
+        self._count = 0
         self._entries: list[WindowEntry] | None = None  # as they were read last, `_count` of them
         self._raw: set[int] = set()  # messages that stand there as they came, by their origins
         self._forms: dict[int, _Form] = {}  # of single messages in the window, by event
@@ -248,7 +253,8 @@ class WindowNames:
     def _update(self) -> None:
         if len(self._key_words) != self._known_words:
             self._forget()
-        entries, last_seq = self._transcript.window.entries(), self._rewrite_seq
+        entries = self._transcript.window.entries()
+        last_seq = self._rewrite_seq
         self._rewrite_seq = self._transcript.window.last_rewrite_seq
         # An arranged window is another list: in the same one, entries were only added or swept.
         seqs = self._transcript.window.swept_since(last_seq) if entries is self._entries else None
@@ -259,11 +265,13 @@ class WindowNames:
             items = (item for seq in present if (item := self._transcript.messages.item(seq)) is not None)
             for entry in chain(items, entries[self._count :]):
                 self._read_entry(entry)
-        self._entries, self._count = entries, len(entries)
+        self._entries = entries
+        self._count = len(entries)
 
     def _forget(self) -> None:
         """Forget what was read of the window: it was searched for fewer words."""
-        self._known_words, self._entries = len(self._key_words), None
+        self._known_words = len(self._key_words)
+        self._entries = None
         self._forms.clear()
         self._by_word.clear()
         self._rendered.clear()
@@ -311,7 +319,8 @@ class WindowNames:
 
     def _is_changed(self, item: LogItem) -> bool:
         """Return True if a message stands in the window in another form than it came in."""
-        seq, rewrites = item.seq, self._transcript.rewrites
+        seq = item.seq
+        rewrites = self._transcript.rewrites
         is_rewritten = seq in rewrites.swept or seq in rewrites.chosen_forms or seq in rewrites.excluded
         return is_rewritten or seq in self._shortened
 
@@ -338,7 +347,8 @@ class RequestSums:
     """
 
     def __init__(self, transcript: Transcript, facts: SessionFacts) -> None:
-        self._transcript, self._fixed_tokens = transcript, facts.fixed_tokens
+        self._transcript = transcript
+        self._fixed_tokens = facts.fixed_tokens
         self._prices = cache_prices(facts.info)
         self._previous = 0  # tokens of the request before, by our count
         self._changed_from: int | None = None  # the first event that a rewrite changed since, if one did
@@ -355,7 +365,8 @@ class RequestSums:
         scale = used / estimate if estimate else 0.0
         self.sent += used
         self._billed += bill_of(estimate, shared, self._prices) * scale
-        self._previous, self._changed_from = estimate, None
+        self._previous = estimate
+        self._changed_from = None
 
     def billed(self, summary_tokens: int) -> float:
         """Return what all requests cost, with the input of the summarizing calls, in fresh input tokens."""
@@ -392,10 +403,12 @@ class SessionReplay:
     """A session that is replayed again and again; what does not depend on the policy is read once."""
 
     def __init__(self, facts: SessionFacts, counter: LineTokenCounter) -> None:
-        self.facts, self._counter = facts, counter
+        self.facts = facts
+        self._counter = counter
         self.events: list[RecordedEvent] = []
         self._replayable = ReplayableEvents()
-        self._names, self._sums = UsedNames(), SessionSums()
+        self._names = UsedNames()
+        self._sums = SessionSums()
         self._uses: dict[int, list[NameUse]] | None = None  # None: to be read
         self._runs: dict[ContextPolicy, _Run] = {}  # the newest last
         self._playing: _Run | None = None
@@ -515,11 +528,13 @@ class _Run:
         self._uses: Mapping[int, Sequence[NameUse]] = {}
         self.played = 0  # events
         engine = PolicyEngine(policy, facts, counter, output_forms, self._on_rewrite)
-        self._engine, self.decides_as = engine, engine.decides_as
+        self._engine = engine
+        self.decides_as = engine.decides_as
         self._handover_at = _handover_at(policy, facts.info)
         transcript = self._transcript = engine.transcript
         self._sums = RequestSums(transcript, facts)
-        origins, shortened = engine.origins, engine.shortened
+        origins = engine.origins
+        shortened = engine.shortened
         self._in_window = WindowNames(transcript, engine.policy, engine.frame, key_words, origins, shortened)
         self._points: list[WindowPoint] = []
         self._rewrites: list[PolicyRewrite] = []

@@ -58,7 +58,8 @@ class StoredReplays:
 
     def __init__(self, workspace_folder: Path, version: str = __version__) -> None:
         """`version` is the app's: another one may decide otherwise."""
-        self._folder, self._version = workspace_folder / FOLDER, version
+        self._folder = workspace_folder / FOLDER
+        self._version = version
 
     def load(
         self, session_id: str, log: Sequence[RecordedEvent], facts: SessionFacts
@@ -102,7 +103,8 @@ class StoredReplays:
 
 
 def _checksum(log: Sequence[RecordedEvent]) -> int:
-    checksum, events = 0, iter(log)
+    checksum = 0
+    events = iter(log)
     while part := list(islice(events, _EVENTS_AT_ONCE)):
         checksum = crc32(_encode(part), checksum)
     return checksum
@@ -137,7 +139,8 @@ class SessionReplays:
 
     def is_open(self, conversation: Conversation) -> bool:
         """Return True if the pictures are of this session as it is now."""
-        replayed, session = self._session, conversation.session
+        replayed = self._session
+        session = conversation.session
         if replayed is None or replayed.id != session.id:
             return False
         log = replayed_part(session.log)
@@ -154,7 +157,8 @@ class SessionReplays:
         if self.is_open(conversation):
             return
         session = conversation.session
-        log, facts = tuple(replayed_part(session.log)), facts_of(conversation.window, session.transcript)
+        log = tuple(replayed_part(session.log))
+        facts = facts_of(conversation.window, session.transcript)
         store = StoredReplays(workspace_folder)
         self._session = None
         self.pictures.clear()
@@ -221,7 +225,8 @@ class SessionReplays:
         """
         self.forget()
         self.pictures.clear()
-        self._last_worker, self._worker = self._worker or self._last_worker, None
+        self._last_worker = self._worker or self._last_worker
+        self._worker = None
         if self._last_worker is not None:
             await self._last_worker.close()
 

@@ -55,9 +55,11 @@ class PolicyReplayWorker:
     """
 
     def __init__(self, idle_s: float = IDLE_S) -> None:
-        self._idle_s, self._stays_ready = idle_s, False
+        self._idle_s = idle_s
+        self._stays_ready = False
         self._idle: asyncio.TimerHandle | None = None
-        self._link, self._thread = _Link(), ThreadPoolExecutor(1, "policy replays")
+        self._link = _Link()
+        self._thread = ThreadPoolExecutor(1, "policy replays")
         self._stops = set[Event]()  # of the requests that somebody waits for
         self._ending: Future[None] | None = None
         self._first_pictures: FirstPictures | None = None
@@ -191,7 +193,8 @@ class _Link:
             facts == self._facts and len(log) >= count and (not count or log[count - 1] is self._log[-1])
         )
         self._is_open = self._is_open and is_same
-        self._log, self._facts = log, facts
+        self._log = log
+        self._facts = facts
         self.make_ready(stop)
 
     def make_ready(self, stop: Event) -> None:
@@ -248,7 +251,8 @@ class _Link:
         if self.process is None:
             self._start()
         if not self._is_open:
-            self._is_open, self.sent = True, 0
+            self._is_open = True
+            self.sent = 0
             self._send(OpenSession(self._facts))
         while self.sent < len(self._log) and not stop.is_set():
             events = list(self._log[self.sent : self.sent + _EVENTS_AT_ONCE])
@@ -270,14 +274,18 @@ class _Link:
         self._connection.send_bytes(encode(request))
 
     def end(self) -> None:
-        process, connection = self.process, self._connection
-        self.process, self._connection, self._is_open = None, None, False
+        process = self.process
+        connection = self._connection
+        self.process = None
+        self._connection = None
+        self._is_open = False
         if process is not None and connection is not None:
             end_process(process)
             connection.close()
 
     def forget(self) -> None:
-        self._log, self._facts = (), None
+        self._log = ()
+        self._facts = None
         self.end()
 
 

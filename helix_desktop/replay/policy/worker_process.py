@@ -83,7 +83,8 @@ class ReplayServer:
         gc.collect()
 
     def _answer(self, request: StartReplay, session: SessionReplay) -> None:
-        number, policy = request.number, request.policy
+        number = request.number
+        policy = request.policy
         should_stop: ShouldStop = self._connection.poll
         if request.field:
             default = getattr(PROFILES[policy.profile], request.field)
@@ -97,7 +98,8 @@ class ReplayServer:
 
     def _growing_picture(self, number: int, session: SessionReplay, policy: ContextPolicy) -> ShouldStop:
         """Send a first picture; return a `should_stop` that now and then sends what is exact by then."""
-        estimate, sent_at = session.approximate(policy), monotonic()
+        estimate = session.approximate(policy)
+        sent_at = monotonic()
         self._send(ReplayDone(number, estimate))
 
         def should_stop() -> bool:
