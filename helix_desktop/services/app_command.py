@@ -16,7 +16,8 @@ def app_command(*args: str) -> tuple[str, ...]:
     """Return the program with its arguments: the built app, its AppImage, or Python with the package."""
     if not is_frozen():
         return (sys.executable, "-m", "helix_desktop", *args)
-    image, mounted = os.environ.get("APPIMAGE", ""), os.environ.get("APPDIR", "")
+    image = os.environ.get("APPIMAGE", "")
+    mounted = os.environ.get("APPDIR", "")
     # What an AppImage mounts goes with its process. Another one that started us leaves these, too.
     ours = bool(image and mounted) and Path(sys.executable).is_relative_to(mounted)
     return (image if ours else sys.executable, *args)

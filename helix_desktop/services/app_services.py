@@ -116,7 +116,8 @@ class AppServices:
 
         `response_timeout_s` is how long a turn waits for a model's server that does not answer, in seconds.
         """
-        self.data_dir, self.data_folder = data_dir, data_dir.root
+        self.data_dir = data_dir
+        self.data_folder = data_dir.root
         self._open_store = partial(open_store, as_owner=not use_existing_owner)
         self._settings_file = SettingsFile(data_dir.settings_file, data_dir.workspaces_dir)
         self.settings, damaged = self._settings_file.load()
@@ -155,7 +156,8 @@ class AppServices:
             self.registry, self.secrets, environ, self.counter, self.file_histories
         )
         self.foreign_servers = ForeignServerReader(self.registry, self.tools.open_jail)
-        self._approver, self._run_instructions = approver, run_instructions
+        self._approver = approver
+        self._run_instructions = run_instructions
         self.user_instructions = UserInstructions(data_dir)
         self.open_workspaces: dict[str, OpenWorkspace] = {}
         self._stores: dict[str, SharedStore | RemoteStore] = {}
@@ -208,14 +210,16 @@ class AppServices:
             self.use_settings(current)
 
     async def _apply_changed_models(self) -> None:
-        before, self._models_in_use = self._models_in_use, self.settings
+        before = self._models_in_use
+        self._models_in_use = self.settings
         if any(getattr(before, field) != getattr(self.settings, field) for field in _MODEL_SETTINGS):
             for workspace_id in tuple(self.open_workspaces):
                 await self._apply_models(workspace_id)
 
     def use_settings(self, settings: Settings) -> None:
         """Use changed settings from now on; models and the disk follow with `save_settings`."""
-        before, self.settings = self.settings, settings
+        before = self.settings
+        self.settings = settings
         for listener in self.settings_listeners:
             listener(before, settings)
 

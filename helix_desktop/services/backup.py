@@ -29,7 +29,9 @@ class BackupService:
         self, data_folder: Path, registry: WorkspaceRegistry, borrow_store: BorrowStore, clock: ClockMs
     ) -> None:
         self._data_folder = data_folder
-        self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
+        self._registry = registry
+        self._borrow_store = borrow_store
+        self._clock = clock
 
     def file_name(self, workspace_id: str) -> str:
         return file_name(self._registry.get(workspace_id).name)

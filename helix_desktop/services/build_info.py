@@ -62,14 +62,16 @@ def parse_release(answer: str) -> Release:
         version_key(version)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise HelixError(text("The server's answer doesn't name a release.")) from error
-    page, day = str(data.get("html_url") or ""), str(data.get("published_at") or "")[:10]
+    page = str(data.get("html_url") or "")
+    day = str(data.get("published_at") or "")[:10]
     shown_page = page if _PAGE.fullmatch(page) and not first_hidden(page) else ""
     return Release(version.removeprefix("v"), shown_page, day if _DAY.fullmatch(day) else "")
 
 
 def update_status(release: Release, current_version: str) -> tuple[str, bool]:
     """Return the text on the newest release for the user, and whether it is newer than theirs."""
-    newest, current = release.version, current_version
+    newest = release.version
+    current = current_version
     if version_key(newest) > version_key(current):
         if not release.day:
             return tr(
@@ -97,7 +99,8 @@ MAX_REPLY_BYTES = 256 * 1024  # bytes of an answer
 _HOPS = 3
 _HEADERS = {"User-Agent": "HelixDesktop", "Accept": "application/json", "Accept-Encoding": "identity"}
 """Neither version nor system: the question is the same from everybody."""
-_OK, _MOVED = 200, frozenset({301, 302, 303, 307, 308})
+_OK = 200
+_MOVED = frozenset({301, 302, 303, 307, 308})
 
 
 class BuildInfoService:

@@ -33,7 +33,8 @@ class CacheServerTools:
     """The cache's tools on a store that is opened when it is needed."""
 
     def __init__(self, store: LazyStore, count_tokens: CountTokens) -> None:
-        self._store, self._count_tokens = store, count_tokens
+        self._store = store
+        self._count_tokens = count_tokens
         self._descriptions = resources_dir() / "prompts" / "tools"
         self._specs = cache_tool_specs(self._descriptions)
 
@@ -113,8 +114,11 @@ class CacheEndpoints:
         borrow_store: BorrowStore,
         count_tokens: CountTokens,
     ) -> None:
-        self._data_dir, self._registry, self._token_secrets = data_dir, registry, token_secrets
-        self._borrow_store, self._count_tokens = borrow_store, count_tokens
+        self._data_dir = data_dir
+        self._registry = registry
+        self._token_secrets = token_secrets
+        self._borrow_store = borrow_store
+        self._count_tokens = count_tokens
         self._scopes: dict[str, TaskScope] = {}
         self._states: dict[str, SharingState] = {}
 

@@ -38,8 +38,10 @@ class LazyStore:
     def __init__(
         self, open_store: Callable[[], AbstractAsyncContextManager[AnyStore]], idle_s: float = IDLE_S
     ) -> None:
-        self._open_store, self._idle_s = open_store, idle_s
-        self._scope, self._lock = TaskScope(), asyncio.Lock()
+        self._open_store = open_store
+        self._idle_s = idle_s
+        self._scope = TaskScope()
+        self._lock = asyncio.Lock()
         self._stack: AsyncExitStack | None = None
         self._store: AnyStore | None = None
         self._users = 0
@@ -84,7 +86,9 @@ class LazyStore:
                 await self._release()
 
     async def _release(self) -> None:
-        stack, self._stack, self._store = self._stack, None, None
+        stack = self._stack
+        self._stack = None
+        self._store = None
         if stack is not None:
             await stack.aclose()
 
@@ -96,7 +100,9 @@ class ClosedSessions:
         self, registry: WorkspaceRegistry, borrow_store: BorrowStore, is_open: Callable[[str], bool]
     ) -> None:
         """`is_open` says of a workspace's id whether it is open in this app, so that others list it."""
-        self._registry, self._borrow_store, self._is_open = registry, borrow_store, is_open
+        self._registry = registry
+        self._borrow_store = borrow_store
+        self._is_open = is_open
         self._stores: dict[str, LazyStore] = {}
 
     async def list_by_workspace(self) -> AsyncGenerator[tuple[WorkspaceRecord, list[SessionSummary] | None]]:
@@ -127,7 +133,8 @@ class ClosedSessions:
             await store.close()
 
     async def release(self) -> None:
-        stores, self._stores = self._stores, {}
+        stores = self._stores
+        self._stores = {}
         for store in stores.values():
             await store.close()
 

@@ -43,7 +43,8 @@ class ReportNames:
             for entry in settings.providers
             for n, model in enumerate(entry.models, 1)
         }
-        self._settings, self._records = settings, records
+        self._settings = settings
+        self._records = records
 
     def workspace(self, record: WorkspaceRecord) -> str:
         return record.name if self.as_they_are else self._workspaces[record.id]
@@ -185,9 +186,11 @@ def _measure(entry: os.DirEntry[str]) -> dict[str, int]:
     if entry.is_dir(follow_symlinks=False):
         for parent, _, names in os.walk(entry.path):
             for name in names:
-                files, size = files + 1, size + _size(os.path.join(parent, name))
+                files = files + 1
+                size = size + _size(os.path.join(parent, name))
     else:
-        files, size = 1, _size(entry.path)
+        files = 1
+        size = _size(entry.path)
     return {"files": files, "bytes": size}
 
 
@@ -203,7 +206,8 @@ FILE_NAMES = (
     "versions.txt", SELF_CHECK_FILE, "settings.json", "policies.json", "storage.json", "crash.txt", "log.txt"
 )  # fmt: skip
 """The files of a bundle, in order."""
-MAX_LOG_LINES, _MAX_STACK_LINES = 2_000, 400
+MAX_LOG_LINES = 2_000
+_MAX_STACK_LINES = 400
 _MAX_READ = 2_000_000  # bytes of the end of a log file; a file of the log is rotated at half of that
 _SELF_CHECK_TIMEOUT_S = 180.0  # three children of up to 60 s each
 
@@ -218,7 +222,9 @@ class Diagnostics:
 
     def __init__(self, services: AppServices, home: Path, interface: Sequence[tuple[str, str]] = ()) -> None:
         """`interface` names what the services do not know, such as Qt, with its version."""
-        self._services, self._home, self._interface = services, home, interface
+        self._services = services
+        self._home = home
+        self._interface = interface
 
     @property
     def keychain_problem(self) -> str:
@@ -227,7 +233,8 @@ class Diagnostics:
 
     async def collect(self, *, with_names: bool) -> tuple[DiagnosticsFile, ...]:
         """Return every file but the self-check's."""
-        names, records = self._names(with_names), self._records()
+        names = self._names(with_names)
+        records = self._records()
         versions = await self._versions()
         settings, policies, storage = await self._facts(records, names)
         stacks, log = await asyncio.to_thread(self._read_logs)
@@ -376,7 +383,8 @@ def _tail(path: Path, count: int) -> tuple[list[str], datetime]:
     """Return the last lines of a file, and when it changed; no lines when it can't be read."""
     try:
         with path.open("rb") as file:
-            size, changed = os.fstat(file.fileno()).st_size, os.fstat(file.fileno()).st_mtime
+            size = os.fstat(file.fileno()).st_size
+            changed = os.fstat(file.fileno()).st_mtime
             file.seek(max(0, size - _MAX_READ))
             data = file.read(_MAX_READ)
     except OSError:

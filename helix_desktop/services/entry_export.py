@@ -25,7 +25,9 @@ _text = TextContext("Services")
 
 INDEX_NAME = "index.json"
 _FORMAT = 1  # of the index
-_NAME_CHARS, _DIGITS = 48, 8  # of a file's name without its ending, and of the digest behind it
+# of a file's name without its ending, and of the digest behind it
+_NAME_CHARS = 48
+_DIGITS = 8
 _FIRST_ZIP_MS = 315_532_800_000 + 86_400_000  # 1980, before which a zip has no dates; a day for time zones
 
 
@@ -108,7 +110,8 @@ async def _export(
         with _as_save_error(done.place):
             name = await asyncio.to_thread(target.add, file_name(entry), data, entry.created)
         index.append(_index_row(entry, name))
-        done.files, done.size = done.files + 1, done.size + len(data)
+        done.files = done.files + 1
+        done.size = done.size + len(data)
     document = {"format": _FORMAT, "entries": index}
     rows = json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "replace")
     with _as_save_error(done.place):
@@ -149,7 +152,8 @@ class _Folder:
 
     def add(self, name: str, data: bytes, _time_ms: int) -> str:
         """Write a file, under another name if there is a different one. Raises OSError."""
-        stem, suffix = PurePosixPath(name).stem, PurePosixPath(name).suffix
+        stem = PurePosixPath(name).stem
+        suffix = PurePosixPath(name).suffix
         number = 1
         while True:
             path = self._folder / (name if number == 1 else f"{stem}-{number}{suffix}")
@@ -184,7 +188,9 @@ class _Zip:
         self._lock = threading.Lock()  # a canceled export may close it while a thread still writes
 
     def add(self, name: str, data: bytes, time_ms: int) -> str:
-        stem, suffix, number = PurePosixPath(name).stem, PurePosixPath(name).suffix, 1
+        stem = PurePosixPath(name).stem
+        suffix = PurePosixPath(name).suffix
+        number = 1
         while name.casefold() in self._names:
             number += 1
             name = f"{stem}-{number}{suffix}"

@@ -40,8 +40,10 @@ class WorkspaceHistoryStorage:
 
         `saved_copies_size` returns the bytes of the copies of files that commands changed; it blocks.
         """
-        self.quota, self._saved_copies_size = quota, saved_copies_size
-        self.maintenance, self._store = maintenance, store
+        self.quota = quota
+        self._saved_copies_size = saved_copies_size
+        self.maintenance = maintenance
+        self._store = store
 
     async def totals(self) -> FileHistoryTotals:
         totals = await self.maintenance.totals()
@@ -52,7 +54,8 @@ class WorkspaceHistoryStorage:
 
     async def plan_deletion(self, sessions: Collection[str]) -> FileHistoryCleanup:
         """Return what a clean-up would remove if these sessions were gone, beside what it would now."""
-        captures, gone = await self.maintenance.captures(), await self._gone()
+        captures = await self.maintenance.captures()
+        gone = await self._gone()
         listed = [*await self._store.sessions(), *(await self._store.retention.trash()).sessions]
         leaving = set[str]().union(*(captures.get(session_id, ()) for session_id in sessions))
         for branch in listed:
@@ -100,7 +103,8 @@ class FileHistories:
 
     def __init__(self, registry: WorkspaceRegistry, data_root: Path) -> None:
         """`data_root` is the app's own data directory, which no history covers."""
-        self._registry, self._data_root = registry, data_root
+        self._registry = registry
+        self._data_root = data_root
         self._open: dict[str, WorkspaceFileHistory] = {}
         self._read_only: dict[str, WorkspaceFileHistory] = {}
         self._scopes: dict[str, TaskScope] = {}

@@ -77,9 +77,15 @@ POLICY = ContextPolicy()
 
 _KEPT_BYTES = 1024 * 1024  # of records kept as data, in one content
 _LISTED_LINES = 10
-_GROUP_RECORDS, _GROUP_BYTES = 200, 1024 * 1024  # that are read before what is in them is recorded
-_READ_CHARS, _DESCRIBED_CHARS = 4_000, 2_000  # of an output, in which names and what it holds are looked for
-_HEAD_CHARS, _TAIL_CHARS = 1_500, 700  # of a preview: about as many as the policy's tokens
+# that are read before what is in them is recorded
+_GROUP_RECORDS = 200
+_GROUP_BYTES = 1024 * 1024
+# of an output, in which names and what it holds are looked for
+_READ_CHARS = 4_000
+_DESCRIBED_CHARS = 2_000
+# of a preview: about as many as the policy's tokens
+_HEAD_CHARS = 1_500
+_TAIL_CHARS = 700
 _MAX_IDENTIFIERS = 300  # of one output
 _MAX_WHY = 2_000  # characters of what an agent said about an error
 _BEGINNING = "(The beginning of this session isn't in the file.)"
@@ -116,7 +122,10 @@ class ConvertedSession:
     def __init__(
         self, session_id: str, title: str = "", parent: str = "", branch: BranchPoint | None = None
     ) -> None:
-        self.id, self.title, self.parent, self.branch = session_id, title, parent, branch
+        self.id = session_id
+        self.title = title
+        self.parent = parent
+        self.branch = branch
         self.seq = branch.seq if branch is not None else 0
         self.created = self.updated = 0
         self.messages = self.calls = 0
@@ -174,7 +183,10 @@ class Conversion:
         subagents: Mapping[str, str] | None = None,
     ) -> None:
         """`subagents` are the sessions of subagents, by the ids that the source knows them by."""
-        self._source, self._source_id, self._spool, self._counter = source, source_id, spool, counter
+        self._source = source
+        self._source_id = source_id
+        self._spool = spool
+        self._counter = counter
         self._agent: ForeignAgent = source.agent
         self._intake = Intake(counter)
         self._about = About()
@@ -217,7 +229,10 @@ class Conversion:
         Of a source that `is_growing`, records whose earlier ones are not there yet are left to the next time.
         It reads files, and reckons for seconds: run it in a thread and an event loop of its own.
         """
-        reader, read, number, size = self._source.reader(), 0, 0, self._source.size
+        reader = self._source.reader()
+        read = 0
+        number = 0
+        size = self._source.size
         self._marks = marks
         ends = sorted(marks)
         numbers = {records for records, _ in ends}
@@ -352,7 +367,8 @@ class Conversion:
             return session
         branch_id = session_id_of(self._agent, self._source_id, name)
         branch = ConvertedSession(branch_id, session.title, session.parent, BranchPoint(session.id, point))
-        branch.talks, branch.talk_seqs = talk, session.talk_seqs[:talk]
+        branch.talks = talk
+        branch.talk_seqs = session.talk_seqs[:talk]
         branch.user_seqs = [seq for seq in session.user_seqs if seq <= point]
         branch.branched_for = name
         self.sessions.append(branch)
@@ -495,7 +511,8 @@ class Conversion:
 
     async def _flush(self, session: ConvertedSession) -> None:
         """Record the answer that waited for more parts, and what the user sent meanwhile."""
-        pending, session.pending = session.pending, None
+        pending = session.pending
+        session.pending = None
         if pending is not None:
             self._close_calls(session)
             await self._record_steered(session)
@@ -507,7 +524,8 @@ class Conversion:
             await self._record_steered(session)
 
     async def _record_steered(self, session: ConvertedSession) -> None:
-        steered, session.steered = session.steered, []
+        steered = session.steered
+        session.steered = []
         for message in steered:
             session.talks += 1
             await self._record_user_message(session, message)
@@ -532,7 +550,8 @@ class Conversion:
         self._record(session, event, part.at_ms)
         session.messages += bool(part.text.strip())
         session.open_calls = {call.id: call for call in calls}
-        session.turn_open, session.is_answered = True, not calls
+        session.turn_open = True
+        session.is_answered = not calls
 
     async def _add_output(self, session: ConvertedSession, item: Output) -> None:
         """Record an output; one whose answer has not ended, or not come yet, waits for it."""
@@ -570,7 +589,8 @@ class Conversion:
         an output holds is looked for at its ends.
         """
         data = item.text.encode()
-        digest, target = digest_of(data), call_target(call.arguments)
+        digest = digest_of(data)
+        target = call_target(call.arguments)
         images = []
         for picture in item.pictures:
             image_digest = digest_of(picture.data)
@@ -706,8 +726,12 @@ class Conversion:
     def _forget_kept(self) -> None:
         self.data_counts += self._new_counts
         self.damaged += self._new_damaged
-        self._new_counts, self._new_damaged = Counter(), []
-        self._kept_lines, self._kept_size, self._usage, self._cost = [], 0, None, 0.0
+        self._new_counts = Counter()
+        self._new_damaged = []
+        self._kept_lines = []
+        self._kept_size = 0
+        self._usage = None
+        self._cost = 0.0
         self._window = self._requests = 0
 
     async def _end_import(self, records: int, waiting: int) -> None:
@@ -775,13 +799,15 @@ def _begins_turn(item: AnyItem) -> bool:
 
 def _groups(records: Iterator[Record], ends: Container[int]) -> Iterator[list[Record]]:
     """Yield records in groups; those where an import ended end one."""
-    group, size = list[Record](), 0
+    group = list[Record]()
+    size = 0
     for record in records:
         group.append(record)
         size += len(record.raw)
         if size >= _GROUP_BYTES or len(group) >= _GROUP_RECORDS or record.number in ends:
             yield group
-            group, size = [], 0
+            group = []
+            size = 0
     if group:
         yield group
 
@@ -806,7 +832,8 @@ def _ends_of(text: str, chars: int) -> str:
 
 def _preview(text: str, marker: str, exit_code: int | None) -> str:
     """Return the beginning and the end of a large output, in whole lines where these are short."""
-    head, tail = text[:_HEAD_CHARS], text[-_TAIL_CHARS:]
+    head = text[:_HEAD_CHARS]
+    tail = text[-_TAIL_CHARS:]
     head = head[: head.rfind("\n") + 1] or head
     tail = tail[tail.find("\n") + 1 :] or tail
     lines = text.count("\n", len(head), len(text) - len(tail))

@@ -86,7 +86,8 @@ def convert(session: ForeignSession, on_progress: OnProgress) -> Converted:
 
     Call it where no event loop runs.
     """
-    found, marks = session.found, session.marks
+    found = session.found
+    marks = session.marks
     children = {name: session_id_of(found.agent, name) for name, _ in found.subagents}
     main_id = session_id_of(found.agent, found.id)
     with ArchiveSpool(session.folder) as spool, PrefetchingTokenCounter(session.vocabulary) as counter:
@@ -221,7 +222,9 @@ class ForeignSessions:
         clock: ClockMs,
         folders: Callable[[], AgentFolders] = default_folders,
     ) -> None:
-        self._vocabulary, self._borrow_store, self._clock = vocabulary, borrow_store, clock
+        self._vocabulary = vocabulary
+        self._borrow_store = borrow_store
+        self._clock = clock
         self._folders = folders
 
     async def find(
@@ -362,7 +365,8 @@ async def _marks(store: AnyStore, session_id: str) -> Marks:
 
 
 def _sum(one: ForeignImport, other: ForeignImport) -> ForeignImport:
-    first, second = one.result, other.result
+    first = one.result
+    second = other.result
     counts: dict[tuple[str, bool], int] = {}
     for each in (*one.by_kind, *other.by_kind):
         counts[each.kind, each.is_known] = counts.get((each.kind, each.is_known), 0) + each.count

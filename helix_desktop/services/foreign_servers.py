@@ -81,7 +81,9 @@ class ForeignServerReader:
         open_jail: Callable[[Path], Jail],
         folders: Callable[[], AgentFolders] = default_folders,
     ) -> None:
-        self._registry, self._open_jail, self._folders = registry, open_jail, folders
+        self._registry = registry
+        self._open_jail = open_jail
+        self._folders = folders
 
     async def read(self, workspace_id: str) -> ForeignServers:
         """Return the servers that the workspace doesn't have yet; none before the user trusts it."""
@@ -97,7 +99,8 @@ class ForeignServerReader:
             if isinstance(server, UnusableServer):
                 unusable.append(server)
                 continue
-            config, before = server.draft.config, [other.draft.config for other in servers]
+            config = server.draft.config
+            before = [other.draft.config for other in servers]
             is_known = any(_has_same_target(config, other) for other in configured)
             if is_known or any(_target(config) == _target(other) for other in before):
                 continue
@@ -107,7 +110,8 @@ class ForeignServerReader:
         return ForeignServers(tuple(servers), tuple(unusable))
 
     def _read_files(self, root: Path) -> Iterator[ForeignServer | UnusableServer]:
-        folders, jail = self._folders(), self._open_jail(root)
+        folders = self._folders()
+        jail = self._open_jail(root)
         for file in PROJECT_FILES:
             try:
                 with jail.open_file(file.path) as opened:
@@ -209,7 +213,8 @@ def _target(config: McpServerConfig) -> tuple[str, ...]:
 
 def _has_same_target(foreign: McpServerConfig, config: McpServerConfig) -> bool:
     """Return True if two start, or connect to, the same; whatever was filled in for a placeholder."""
-    words, others = _target(foreign), _target(config)
+    words = _target(foreign)
+    others = _target(config)
     if len(words) != len(others) or ("$" in words[0] and foreign.name != config.name):
         return False
     parts = ((word.partition("$")[0], word.rpartition("}")[2], word) for word in words)

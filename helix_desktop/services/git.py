@@ -72,7 +72,9 @@ class GitChanges:
 
     def __init__(self, environment: WorkspaceEnvironment, is_trusted: Callable[[], bool]) -> None:
         """`environment` is that of the workspace's commands."""
-        self._git, self._jail, self._is_trusted = environment.git, environment.jail, is_trusted
+        self._git = environment.git
+        self._jail = environment.jail
+        self._is_trusted = is_trusted
         self._prefix = ""
         self._texts: dict[str, bytes] = {}  # contents that no file has: the commits of submodules
 
@@ -211,7 +213,8 @@ def _portions(changes: Iterable[FileChange]) -> Iterator[list[FileChange]]:
         portion.append(change)
         if len(portion) >= _MAX_TOGETHER or size > MAX_CONTENT_BYTES:
             yield portion
-            portion, size = [], 0
+            portion = []
+            size = 0
     if portion:
         yield portion
 
@@ -250,7 +253,8 @@ def _before(entry: GitEntry, stored: _StoredContents) -> FileState | None:
     """Return what a path was in the last commit; what LFS keeps elsewhere is known by its hash."""
     if not entry.before:
         return None
-    small, size = stored.small.get(entry.before, b""), stored.sizes.get(entry.before)
+    small = stored.small.get(entry.before, b"")
+    size = stored.sizes.get(entry.before)
     if entry.before_mode == LINK_MODE:
         return FileState("link", target=small.decode(errors="surrogateescape"))
     mode = entry.before_mode & _BITS
@@ -299,7 +303,8 @@ class GitCheckouts:
     ) -> None:
         """`find_environment` returns what the commands of a workspace in a folder run with."""
         self._debounce_s = debounce_s
-        self._registry, self._find_environment = registry, find_environment
+        self._registry = registry
+        self._find_environment = find_environment
         self._watched: dict[str, _WatchedCheckout] = {}
         self._changes: dict[str, GitChanges] = {}
         self._listeners: Listeners[[str], None] = Listeners()

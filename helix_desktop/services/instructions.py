@@ -115,8 +115,11 @@ class WorkspaceInstructions:
         run: RunInstructions = ALL_INSTRUCTIONS,
     ) -> None:
         """`own_files` are the user's, outside of the workspace."""
-        self._environment, self._own_files, self._count_tokens = environment, own_files, count_tokens
-        self._is_trusted, self._run = is_trusted, run
+        self._environment = environment
+        self._own_files = own_files
+        self._count_tokens = count_tokens
+        self._is_trusted = is_trusted
+        self._run = run
 
     async def opening(self, window_size: int) -> tuple[StandingText, ...]:
         """Return what is told at a session's first message, of a model with a window of so many tokens."""
@@ -184,7 +187,8 @@ class WorkspaceInstructions:
         """Return the instructions that hold now, the most general first, with those of folders in force."""
         if not self._run.enabled:
             return []
-        limit, own = min(MAX_FILE_BYTES, window_size // _MIN_SHARE), self._of_user(window_size)
+        limit = min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
+        own = self._of_user(window_size)
         paths_in_force = [path for kind, path in in_force if kind == "project"]
         project: list[StandingText] = []
         if self._is_trusted():
@@ -196,7 +200,8 @@ class WorkspaceInstructions:
 
     def _of_user(self, window_size: int) -> dict[StandingKind, StandingText]:
         """Return the user's instructions from outside of the workspace, in the order of telling them."""
-        run, limit = self._run, min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
+        run = self._run
+        limit = min(MAX_FILE_BYTES, window_size // _MIN_SHARE)
         if not run.enabled:
             return {}
         own: dict[StandingKind, StandingText] = {

@@ -83,8 +83,10 @@ class StartConsent:
         on_change: Callable[[str], None],
     ) -> None:
         """`on_change` is called with the workspace in whose record a check changed a server's consent."""
-        self._registry, self._histories = registry, histories
-        self._inherited_env, self._on_change = inherited_env, on_change
+        self._registry = registry
+        self._histories = histories
+        self._inherited_env = inherited_env
+        self._on_change = on_change
 
     async def give(self, workspace_id: str, config: McpServerConfig) -> McpServerConfig:
         now_ms = wall_clock_ms()
@@ -132,7 +134,8 @@ class StartConsent:
         states: Mapping[str, FolderState],
     ) -> tuple[str, ...]:
         """Return what of a server's files changed since the consent: a few of the paths, files first."""
-        before, present = config.approved_files, {**start_files.files, **_digests(states)}
+        before = config.approved_files
+        present = {**start_files.files, **_digests(states)}
         paths = dict.fromkeys(
             path
             for path in (*before, *present)
@@ -168,7 +171,8 @@ class StartConsent:
         start_files = await asyncio.to_thread(find_start_files, config, root, self._inherited_env)
         if not start_files.folders:
             return start_files, {}
-        history, uncovered = self._histories.of(workspace_id), _EVERYWHERE
+        history = self._histories.of(workspace_id)
+        uncovered = _EVERYWHERE
         if history is not None:
             with suppress(HelixError):  # too many files, say: then any change counts
                 uncovered = await history.uncovered_places()
@@ -214,7 +218,8 @@ _TOKENS = {name: f"sign-in:{name}" for name in SIGN_IN_SECRETS}
 
 class ServerSecrets:
     def __init__(self, secrets: SecretStore, workspace_id: str) -> None:
-        self._secrets, self._identity = secrets, workspace_id
+        self._secrets = secrets
+        self._identity = workspace_id
 
     async def load(self, config: McpServerConfig) -> dict[str, str]:
         keys = {
@@ -290,7 +295,8 @@ class StatusBuilder:
             return McpServerStatus(
                 config, "waiting" if config.enabled else "off", missing_secrets=missing_secrets
             )
-        condition, actor = hub.status(config), hub.actor(config.name)
+        condition = hub.status(config)
+        actor = hub.actor(config.name)
         sent_text = _line_json if defers_tools else schema_json
         tools = await self._tool_statuses(actor, config, sent_text) if actor else ()
         return McpServerStatus(
@@ -341,7 +347,9 @@ class McpServerService:
         histories: FileHistories,
     ) -> None:
         """`inherited_env` is the environment of which programs get what they need."""
-        self._registry, self._secrets, self._inherited_env = registry, secrets, inherited_env
+        self._registry = registry
+        self._secrets = secrets
+        self._inherited_env = inherited_env
         self._status_builder = StatusBuilder(counter)
         self._scope = TaskScope()
         self._hubs: dict[str, Hub] = {}
@@ -555,7 +563,8 @@ class McpServerService:
 
     async def sign_out(self, workspace_id: str, name: str) -> None:
         """Delete a sign-in. Raises HelixError if the keychain still has it."""
-        config, secrets = self._config(workspace_id, name), self._secrets_of(workspace_id)
+        config = self._config(workspace_id, name)
+        secrets = self._secrets_of(workspace_id)
         await secrets.save_sign_in(config, None)
         problem = self._secrets.problem
         if await secrets.load_sign_in(config) is not None:
@@ -618,7 +627,8 @@ class McpServerService:
         )
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
-        hub, statuses = self._hubs.get(workspace_id), []
+        hub = self._hubs.get(workspace_id)
+        statuses = []
         # Somebody else may have changed the record.
         if hub is not None and hub.configs != self.configs(workspace_id):
             await self._apply(workspace_id)
@@ -695,7 +705,8 @@ class McpServerService:
         if rule.kind != "server" or rule.effect != "allow":
             return ""
         configs = {config.name: config for config in self.configs(workspace_id)}
-        config, hub = configs.get(rule.subject), self._hubs.get(workspace_id)
+        config = configs.get(rule.subject)
+        hub = self._hubs.get(workspace_id)
         if config is None:
             return "server"
         actor = hub.actor(config.name) if hub is not None else None

@@ -51,11 +51,13 @@ class FileIndex:
     """Lists the files on a thread, and searches the list while the next one is made."""
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
-        self._jail, self._ripgrep = jail, ripgrep
+        self._jail = jail
+        self._ripgrep = ripgrep
         self._output: bytes | None = None  # the list as ripgrep printed it
         self._paths = FuzzyPaths(())
         self._requests = self._answered = 0
-        self._refresh_lock, self._search_lock = asyncio.Lock(), asyncio.Lock()
+        self._refresh_lock = asyncio.Lock()
+        self._search_lock = asyncio.Lock()
 
     async def refresh(self) -> None:
         """List the files again; calls meanwhile share one list made after them. Raises HelixError.
@@ -179,7 +181,8 @@ def _find(root: Path, path: Path) -> Path:
 
 def _name_outside(path: Path) -> str:
     """Return a file's path, with ~ for the user's folder: its name alone tells no two of one name apart."""
-    absolute, home = Path(os.path.abspath(path)), find_home()
+    absolute = Path(os.path.abspath(path))
+    home = find_home()
     return f"~/{absolute.relative_to(home).as_posix()}" if absolute.is_relative_to(home) else str(absolute)
 
 
@@ -216,7 +219,8 @@ def list_folder(folder: Path) -> str:
 
     What version control and package managers put there is named without what is in it. Raises OSError.
     """
-    lines, folders = list[str](), deque([folder])
+    lines = list[str]()
+    folders = deque([folder])
     while folders and len(lines) < MAX_LISTED:
         present = folders.popleft()
         try:

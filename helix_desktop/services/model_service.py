@@ -90,9 +90,12 @@ class ModelService:
         self._save_learned = save_learned
         self._limits: dict[tuple[str, str], WindowLimits] = {}  # by address and model
         self._retries = RetryPolicy(response_timeout_s)
-        self._settings, self._secrets, self._demo_pause_s = settings, secrets, demo_pause_s
+        self._settings = settings
+        self._secrets = secrets
+        self._demo_pause_s = demo_pause_s
         self.local_ports: Sequence[int] = DEFAULT_PORTS  # scanned for model servers, on request only
-        self._http, self._local_http = HttpClient(), HttpClient(_LOCAL_TIMEOUTS)
+        self._http = HttpClient()
+        self._local_http = HttpClient(_LOCAL_TIMEOUTS)
 
     @cached_property
     def catalog(self) -> ModelCatalog:
@@ -339,7 +342,8 @@ class ModelService:
 
 class WorkspaceModels:
     def __init__(self, models: ModelService, record: Callable[[], WorkspaceRecord]) -> None:
-        self._models, self._record = models, record
+        self._models = models
+        self._record = record
 
     def is_configured(self, label: str) -> bool:
         return self._models.is_configured(label)

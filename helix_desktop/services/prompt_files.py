@@ -78,7 +78,9 @@ class PromptFiles:
     def __init__(
         self, user_folder: Path, registry: WorkspaceRegistry, open_jail: Callable[[Path], Jail]
     ) -> None:
-        self.user_folder, self._registry, self._open_jail = user_folder, registry, open_jail
+        self.user_folder = user_folder
+        self._registry = registry
+        self._open_jail = open_jail
 
     async def read(self, workspace_id: str = "") -> PromptCatalog:
         """Return the prompt files of a workspace, if the user trusts it, and those of the user."""

@@ -87,7 +87,9 @@ class ProviderCheck:
     def __init__(
         self, endpoint: Endpoint, model: Model | None, on_step: Callable[[tuple[CheckStep, ...]], None]
     ) -> None:
-        self._endpoint, self._model, self._on_step = endpoint, model, on_step
+        self._endpoint = endpoint
+        self._model = model
+        self._on_step = on_step
         self._steps: dict[CheckStepName, CheckStep] = {step.name: step for step in UNTESTED_STEPS}
 
     async def run(self) -> bool:
@@ -130,7 +132,10 @@ class ProviderCheck:
         try:
             async with self._endpoint.send("GET", DIALECTS[self._endpoint.dialect].models_path) as reply:
                 duration_ms = round((time.perf_counter() - started_at) * 1000)
-                status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
+                status = reply.status
+                tls = reply.tls
+                body = await reply.text()
+                headers = reply.headers
         except HttpError as fault:
             error = as_model_error(network_error(self._endpoint, fault))
             if fault.kind == "tls":
@@ -167,7 +172,9 @@ class ProviderCheck:
     async def _check_streaming(self, model: Model) -> bool:
         """Let the model count: a stream arrives in chunks."""
         self._mark("streaming", "running", text("Asking {model}…", model=model.info.name))
-        chunks, first_chunk_s, started_at = 0, 0.0, time.perf_counter()
+        chunks = 0
+        first_chunk_s = 0.0
+        started_at = time.perf_counter()
         response: ModelResponse | None = None
         try:
             async with aclosing(model.stream(ModelRequest((Message("user", _COUNT_PROMPT),)))) as stream:

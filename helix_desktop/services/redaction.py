@@ -34,8 +34,11 @@ class WorkspaceRedaction:
         history: FileHistoryMaintenance,
         guard: AutoRunGuard,
     ) -> None:
-        self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace
-        self._history, self._guard = history, guard
+        self._registry = registry
+        self._logs_dir = logs_dir
+        self._workspace = workspace
+        self._history = history
+        self._guard = guard
 
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = no_progress
@@ -103,7 +106,8 @@ class WorkspaceRedaction:
     async def _add_outside_store(self, redaction: Redaction, matches: RedactionMatches) -> RedactionMatches:
         if not redaction.needles:
             return matches
-        redact_text, record = redaction.redact_text, self._registry.get(self._workspace.id)
+        redact_text = redaction.redact_text
+        record = self._registry.get(self._workspace.id)
         rules = (redact_text(rule.text) for rule in record.rules if redact_text(rule.subject) != rule.subject)
         servers = tuple(
             server.name for server in record.servers if _redact_server(server, redact_text) != server

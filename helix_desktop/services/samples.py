@@ -137,7 +137,9 @@ class RecordedCommands:
 
     def __init__(self, tools: Tools, commands: Sequence[RecordedCommand], root: Path) -> None:
         """`root` is the project's folder, as the outputs are to name it."""
-        self._tools, self._commands, self._root = tools, list(commands), root
+        self._tools = tools
+        self._commands = list(commands)
+        self._root = root
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -181,7 +183,8 @@ class _UnhurriedModel:
     """
 
     def __init__(self, model: DemoModel, wait: Callable[[], Awaitable[None]]) -> None:
-        self._model, self._wait = model, wait
+        self._model = model
+        self._wait = wait
 
     @property
     def info(self) -> ModelInfo:

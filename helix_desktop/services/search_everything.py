@@ -214,7 +214,9 @@ class SearchService:
         open_workspaces: Callable[[], Mapping[str, OpenWorkspace]],
         closed: ClosedSessions,
     ) -> None:
-        self._registry, self._open, self._closed = registry, open_workspaces, closed
+        self._registry = registry
+        self._open = open_workspaces
+        self._closed = closed
         self.is_indexing = False
 
     async def workspaces(self) -> list[WorkspaceRecord]:
@@ -303,7 +305,9 @@ class SearchService:
 async def _find_in(workspace_id: str, store: Store, request: SearchRequest) -> AsyncGenerator[SearchPart]:
     summaries = {summary.id: summary for summary in await store.sessions()}
     kinds: tuple[PassageKind, ...] = tuple(kind for kind in PASSAGE_KINDS if kind in request.kinds)
-    found, cursor, deadline = 0, 0, time.monotonic() + _PASSAGES_S
+    found = 0
+    cursor = 0
+    deadline = time.monotonic() + _PASSAGES_S
     while kinds:
         page = await store.find_passages(
             PassageQuery(
@@ -316,7 +320,8 @@ async def _find_in(workspace_id: str, store: Store, request: SearchRequest) -> A
                 cursor,
             )
         )
-        found, cursor = found + len(page.hits), page.cursor
+        found = found + len(page.hits)
+        cursor = page.cursor
         is_over = not cursor or found >= request.limit or time.monotonic() > deadline
         yield SearchPart(
             workspace_id,
@@ -381,7 +386,8 @@ async def _index(store: Store, on_progress: OnProgress, deadline: float) -> int:
 
 
 def _of_output(hit: ContentHit) -> SearchHit:
-    entry, best = hit.entry, hit.matches.best
+    entry = hit.entry
+    best = hit.matches.best
     return SearchHit(
         "output",
         entry.session,

@@ -79,7 +79,10 @@ class SharedSession:
         markdown: str = "",
     ) -> None:
         """`markdown` is what the document says; empty: what the logs say, that of `session_id` first."""
-        self._title, self._session_id, self._logs, self._markdown = title, session_id, logs, markdown
+        self._title = title
+        self._session_id = session_id
+        self._logs = logs
+        self._markdown = markdown
         self._private_details = private_details
         self._documents = [
             {
@@ -162,7 +165,8 @@ class SharingService:
         find_log: FindLog = lambda *_: None,
     ) -> None:
         """`find_log` returns the log of a session that is open, with what is only shown of it."""
-        self._borrow_store, self._private_details = borrow_store, private_details
+        self._borrow_store = borrow_store
+        self._private_details = private_details
         self._find_log = find_log
 
     async def session(self, workspace_id: str, session_id: str, upto: int = 0) -> SharedSession:

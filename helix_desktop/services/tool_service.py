@@ -114,7 +114,8 @@ class ToolService:
         `reading_lines` are the list of programs that only read.
         """
         self._reading_lines = reading_lines
-        self._registry, self._count_tokens = registry, count_tokens
+        self._registry = registry
+        self._count_tokens = count_tokens
         self._protected = (
             *(data_dir.settings_file, data_dir.workspaces_dir, data_dir.logs_dir),
             data_dir.root / INSTRUCTIONS_FILE,  # an agent does not write what every agent is told
@@ -217,7 +218,8 @@ class ToolService:
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
         """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
         sandbox, contains_home = await self._sandbox(workspace_id)
-        kind, network = sandbox.kind, self.grants(workspace_id).network
+        kind = sandbox.kind
+        network = self.grants(workspace_id).network
         reach = sandbox.network_reach
         limits = describe_sandbox(kind, network, contains_home, reach)
         description = join_sentences(limits, describe_unreached(network, reach))
