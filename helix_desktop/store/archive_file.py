@@ -64,7 +64,8 @@ MAX_NOTE_BYTES = _ESCAPED * MAX_VALUE_BYTES + LOG_PART_BYTES
 What the store takes must come back from an archive: the largest event, as JSON, behind the rest of its part.
 """
 _NAME_BYTES = 120  # of a workspace's name that go into a file's: systems allow 255 with all suffixes
-MANIFEST, END = "manifest.json", "end.json"
+MANIFEST = "manifest.json"
+END = "end.json"
 
 _NonNegative = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 
@@ -148,7 +149,9 @@ _ALWAYS_ALLOWED_BYTES = 1024 * 1024 * 1024  # bytes
 _private = tarfile.TarInfo()
 _private.mode = 0o600
 _EMPTY_HEADER = bytearray(_private.tobuf(tarfile.USTAR_FORMAT))
-_EMPTY_HEADER[124:136], _EMPTY_HEADER[148:156] = bytes(12), bytes(8)  # its size and its checksum
+# its size and its checksum
+_EMPTY_HEADER[124:136] = bytes(12)
+_EMPTY_HEADER[148:156] = bytes(8)
 _EMPTY_SUM = sum(_EMPTY_HEADER) + 8 * ord(" ")  # in which a checksum counts as spaces
 
 
@@ -175,8 +178,10 @@ class TarStreamWriter:
 
 def _header(name: bytes, size: int) -> bytes:
     """Return what `tarfile` writes above a member, ten times faster. A name has at most 100 bytes."""
-    block, octal = bytearray(_EMPTY_HEADER), b"%011o\0" % size
-    block[: len(name)], block[124:136] = name, octal
+    block = bytearray(_EMPTY_HEADER)
+    octal = b"%011o\0" % size
+    block[: len(name)] = name
+    block[124:136] = octal
     block[148:156] = b"%06o\0 " % (_EMPTY_SUM + sum(name) + sum(octal))
     return bytes(block)
 
@@ -227,7 +232,8 @@ class TarStreamReader:
     def _read_header(self) -> tuple[str, int]:
         if self._next_header is None:
             block = self._read(_BLOCK_BYTES)
-            name, size = block[:100].rstrip(b"\0"), block[124:135]
+            name = block[:100].rstrip(b"\0")
+            size = block[124:135]
             if not size.strip(b"01234567") and block == _header(name, int(size, 8)):  # as our writer makes it
                 self._next_header = name.decode(errors="replace"), int(size, 8)
                 return self._next_header
@@ -398,7 +404,8 @@ def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
         content = _read_content(tar, last_digest)
         last_digest = content.digest
         stored_digests.add(bytes.fromhex(last_digest))
-        entries, size = entries + 1, size + len(content.data)
+        entries = entries + 1
+        size = size + len(content.data)
         yield content
     while tar.next_name().startswith("sessions/"):
         sessions += 1
@@ -465,8 +472,11 @@ def _read_session(tar: TarStreamReader, number: int, last_seqs: dict[str, int]) 
         header.summary.created, header.summary.updated, header.summary.trashed
     ):
         raise invalid_archive(text("Its session {number} has an invalid time.", number=number))
-    events, part, size = ArchivedLog(), 0, 0
-    seqs, times_are_valid = list[int](), True
+    events = ArchivedLog()
+    part = 0
+    size = 0
+    seqs = list[int]()
+    times_are_valid = True
     while len(events) < header.events:
         part += 1
         data = tar.read_member(f"{folder}/events-{part}.jsonl", MAX_NOTE_BYTES)
@@ -534,7 +544,8 @@ class ArchiveSpool:
 
     def __init__(self, folder: Path) -> None:
         """`folder` is empty, and somebody else deletes it."""
-        self._stack, self._folder = ExitStack(), folder
+        self._stack = ExitStack()
+        self._folder = folder
         self._contents: BinaryIO = self._stack.enter_context((self._folder / "contents").open("w+b"))
         self._places: dict[str, tuple[int, EntryRecord]] = {}
         self._logs: dict[str, BinaryIO] = {}
@@ -570,7 +581,8 @@ class ArchiveSpool:
         self, name: str, at_ms: int, sessions: Iterable[tuple[SessionSummary, BranchPoint | None]]
     ) -> tuple[Path, ArchiveTotals]:
         """Write the sessions, parents before branches, to an archive in the folder; return both."""
-        listed, path = list(sessions), self._folder / "sessions.helix"
+        listed = list(sessions)
+        path = self._folder / "sessions.helix"
         with path.open("wb") as file:
             os.chmod(path, 0o600)
             tar = TarStreamWriter(file)

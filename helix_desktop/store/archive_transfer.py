@@ -94,7 +94,8 @@ class WorkspaceScope:
     def __init__(self, view: RowView) -> None:
         self._view = view
         totals = kinds.read_totals(view)
-        self.entries, self.size = totals.entries, totals.size
+        self.entries = totals.entries
+        self.size = totals.size
         self.digests: Iterable[str] = (kinds.digest_in(key) for key, _ in view.scan(kinds.RECORDS))
         spans = (kinds.LAST_EVENTS, kinds.SUMMARIES, kinds.DRAFTS)
         names = {kinds.session_of(key, span) for span in spans for key, _ in view.scan(span)}
@@ -124,7 +125,8 @@ class SessionScope:
     """
 
     def __init__(self, snapshot: StoreSnapshot, session_id: str) -> None:
-        self._snapshot, self._view = snapshot, snapshot.view
+        self._snapshot = snapshot
+        self._view = snapshot.view
         self.sessions: list[str] = []
         digests: set[str] = set()
         waiting = [session_id, *self._other_versions(session_id)]
@@ -143,7 +145,8 @@ class SessionScope:
             waiting += filter(self._is_stored, map(_subagent_in, events))
         self.digests = sorted(self._with_indexed(digests))
         sizes = [self._stored_size(digest) for digest in self.digests]
-        self.entries, self.size = len(sizes), sum(sizes)
+        self.entries = len(sizes)
+        self.size = sum(sizes)
 
     def log(self, session_id: str) -> ArchivedLog:
         """Return all events of a session. Raise RowDamaged."""
@@ -159,7 +162,8 @@ class SessionScope:
 
     def _with_indexed(self, digests: set[str]) -> set[str]:
         """Return the contents, and those that index entries among them lead to."""
-        found, waiting = set(digests), list(digests)
+        found = set(digests)
+        waiting = list(digests)
         while waiting:
             digest = waiting.pop()
             try:
@@ -254,7 +258,10 @@ class _ArchiveWriter:
     def __init__(
         self, snapshot: StoreSnapshot, scope: ArchiveScope, tar: TarStreamWriter, on_progress: OnProgress
     ) -> None:
-        self._snapshot, self._scope, self._tar, self._on_progress = snapshot, scope, tar, on_progress
+        self._snapshot = snapshot
+        self._scope = scope
+        self._tar = tar
+        self._on_progress = on_progress
         self._view = snapshot.view
         self._entries = self._size = self._sessions = self._events = 0
         self._subagents = self._trashed_sessions = self._trashed_entries = 0
@@ -262,7 +269,8 @@ class _ArchiveWriter:
         self._left_out: list[str] = []
 
     def write(self, name: str, at_ms: int) -> ArchiveTotals:
-        scope, workspace_id = self._scope, ROWS.identity.get(self._view) or ""
+        scope = self._scope
+        workspace_id = ROWS.identity.get(self._view) or ""
         planned = (scope.entries, scope.size, len(scope.sessions))
         self._tar.add_note(
             MANIFEST, ArchiveManifest(FORMAT, __version__, workspace_id, name, at_ms, *planned)
@@ -293,7 +301,8 @@ class _ArchiveWriter:
             record = ROWS.record.get(self._view, digest)
             data = self._snapshot.contents.read(self._view, digest)
         except (ContentDamaged, DigestUnknown, RowDamaged):
-            record, data = None, b""
+            record = None
+            data = b""
         if record is None:
             self._missing[digest] = None
             return
@@ -354,7 +363,8 @@ def _log_parts(events: Sequence[RecordedEvent]) -> Iterator[bytes]:
         size += len(lines[-1])
         if size >= LOG_PART_BYTES:
             yield b"".join(lines)
-            lines, size = [], 0
+            lines = []
+            size = 0
     if lines:
         yield b"".join(lines)
 
@@ -383,7 +393,9 @@ def _half_progress(on_progress: OnProgress, half: int) -> OnProgress:
 
 class _Importer:
     def __init__(self, store: LevelDbStore, is_writable: IsWritable, totals: ArchiveTotals) -> None:
-        self._store, self._is_writable, self._totals = store, is_writable, totals
+        self._store = store
+        self._is_writable = is_writable
+        self._totals = totals
         self._missing = frozenset(totals.missing)
         self._result = ImportResult("", missing=totals.lost)
         self._group: list[ArchivedContent] = []
@@ -445,7 +457,10 @@ class _Importer:
     async def _flush(self) -> None:
         if not self._group:
             return
-        group, size, self._group, self._bytes = self._group, self._bytes, [], 0
+        group = self._group
+        size = self._bytes
+        self._group = []
+        self._bytes = 0
         added = await self._store.bulk_access.write(
             lambda batch, contents: _stage_contents(batch, contents, group), size
         )
@@ -503,7 +518,8 @@ class _Importer:
         if summary is not None:
             summary = msgspec.structs.replace(summary, id=session_id)
         point = archived.header.branch
-        events, group = islice(archived.events, stored_count, None), list[RecordedEvent]()
+        events = islice(archived.events, stored_count, None)
+        group = list[RecordedEvent]()
         while following := await asyncio.to_thread(list, islice(events, _GROUP_EVENTS)):
             if group:
                 await self._append_events(session_id, group, None, point)
@@ -568,7 +584,8 @@ class _Importer:
 
 def _next_parts(parts: Iterator[ArchivePart]) -> list[ArchivePart]:
     """Return some small contents at once, which take less time than a thread to be called; else one part."""
-    group, size = list[ArchivePart](), 0
+    group = list[ArchivePart]()
+    size = 0
     for part in parts:
         group.append(part)
         size += len(part.data) if isinstance(part, ArchivedContent) else _READ_BYTES
@@ -605,7 +622,8 @@ def _event_in_ask(recorded: RecordedEvent) -> RecordedEvent:
 
 def _with_parent(archived: ArchivedSession, session_ids: Mapping[str, str]) -> ArchivedSession:
     """Return a session of an archive that names its parent, if it is a branch, as that is stored here."""
-    point, summary = archived.header.branch, archived.header.summary
+    point = archived.header.branch
+    summary = archived.header.summary
     if point is None:
         return archived
 
@@ -726,7 +744,8 @@ async def import_store(
     `is_writable` is asked for each log. Raise InvalidArchive (nothing was changed), StoreWriteFailed and
     StoreClosed (what was merged until then is complete, and importing again continues).
     """
-    archive, stop = Path(path), threading.Event()
+    archive = Path(path)
+    stop = threading.Event()
     try:
         if totals is not None:
             return await _Importer(store, is_writable, totals).run(archive, stop, on_progress)

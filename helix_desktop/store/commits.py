@@ -80,7 +80,8 @@ class BulkAccess:
     ) -> None:
         """`run_query` runs a reader on a snapshot, on the calling thread."""
         self.folder = folder
-        self._access, self._run_query = access, run_query
+        self._access = access
+        self._run_query = run_query
         self._running: set[threading.Event] = set()
         self._is_closed = False
 
@@ -128,11 +129,13 @@ class LogPart(msgspec.Struct, frozen=True):
 def log_parts(source: RowSource, session_id: str) -> list[LogPart]:
     """Return the parts of a session's log, oldest first; the last is its own. Raise RowDamaged."""
     parts: list[LogPart] = []
-    upto, passed = ROWS.last_seq.get(source, session_id) or 0, {session_id}
+    upto = ROWS.last_seq.get(source, session_id) or 0
+    passed = {session_id}
     while point := ROWS.branch.get(source, session_id):
         after = min(point.seq, upto)
         parts.append(LogPart(session_id, after, upto))
-        session_id, upto = point.parent, after
+        session_id = point.parent
+        upto = after
         if session_id in passed:
             raise RowDamaged(f"session {session_id} is a branch of itself")
         passed.add(session_id)

@@ -54,9 +54,11 @@ class ContentStore:
         """Put a content's rows into the batch, unless it is stored and intact. Raise ValueError."""
         digest = content.digest
         try:
-            record, readable = ROWS.record.get(batch, digest), True
+            record = ROWS.record.get(batch, digest)
+            readable = True
         except RowDamaged:
-            record, readable = None, False
+            record = None
+            readable = False
         tombstone = ROWS.tombstone.get(batch, digest) if record is None else None
         if tombstone is not None and not tombstone.lifted:
             _check_digest(content)
@@ -90,7 +92,8 @@ class ContentStore:
         """Stage a content that events may already name: it was redacted, or lost its record
         (not `record_readable`).
         """
-        digest, created_ms = content.digest, self._created_ms(content.digest, at_ms)
+        digest = content.digest
+        created_ms = self._created_ms(content.digest, at_ms)
         record = new_record(content, self._stage_bytes(batch, content, created_ms), created_ms, session_id)
         references = self._database.read(lambda view: view.count(kinds.references_of(digest)))
         record = msgspec.structs.replace(record, last_used=max(at_ms, created_ms), references=references)
@@ -125,7 +128,8 @@ class ContentStore:
 
     def _stage_bytes(self, batch: WriteBatch, content: Content, created_ms: int) -> int:
         """Stage the bytes; return the stored size in bytes. Raise ValueError if their digest differs."""
-        length, digest = len(content.data), content.digest
+        length = len(content.data)
+        digest = content.digest
         _check_digest(content)
         rows = [_encode_row(part, created_ms, batch.is_compressed) for part in _split_parts(content.data)]
         if length > MAX_SINGLE_ROW_BYTES:
@@ -285,7 +289,8 @@ def row_created_ms(row: bytes) -> int:
 
 def rebuild_head(view: RowView, digest: str) -> tuple[bytes, int] | None:
     """Rebuild a large content's lost head from its chunks; return it and its size in bytes, or None."""
-    parts, created = [], 0
+    parts = []
+    created = 0
     try:
         for _, row in view.scan(kinds.chunks_of(digest)):
             method, length, created = _decode_head(row)

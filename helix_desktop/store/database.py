@@ -64,7 +64,9 @@ class _LockState:
 class _SharedLock(AbstractContextManager[None]):
     # This guards every single read: no generator, and the bare lock instead of the condition around it.
     def __init__(self, lock: threading.Lock, changed: threading.Condition, state: _LockState) -> None:
-        self._lock, self._changed, self._state = lock, changed, state
+        self._lock = lock
+        self._changed = changed
+        self._state = state
 
     def __enter__(self) -> None:
         with self._lock:
@@ -81,7 +83,8 @@ class _SharedLock(AbstractContextManager[None]):
 
 class _ExclusiveLock(AbstractContextManager[None]):
     def __init__(self, changed: threading.Condition, state: _LockState) -> None:
-        self._changed, self._state = changed, state
+        self._changed = changed
+        self._state = state
 
     def __enter__(self) -> None:
         with self._changed:

@@ -89,7 +89,9 @@ class Indexer:
     ) -> None:
         """`is_suspect`: the store was repaired, so equal write numbers do not imply equal rows."""
         self._is_suspect = is_suspect
-        self._path, self._database, self._contents = path, database, contents
+        self._path = path
+        self._database = database
+        self._contents = contents
         self._index: SearchIndex | None = None
         self._passages: PassageIndex | None = None
         self._records: dict[bytes, bytes | None] = {}
@@ -285,8 +287,11 @@ class Indexer:
         if error is not None:
             _log.warning("The store cannot be indexed (%s).", error)
         self._error = error
-        self._records, self._logs = {}, {}
-        self._next, self._has_pending_contents, self._passages = None, False, None
+        self._records = {}
+        self._logs = {}
+        self._next = None
+        self._has_pending_contents = False
+        self._passages = None
         if self._index is not None:
             with suppress(sqlite3.Error):
                 self._index.close()
@@ -301,7 +306,8 @@ class Indexer:
             if self._next is None:
                 index.set_sequence(self._sequence)
                 self._written_sequence = self._sequence
-        self._records, self._logs = {}, {}
+        self._records = {}
+        self._logs = {}
         self._has_pending_contents = index.has_words and has_pending_texts(index.db)
 
     def _sync_records(self, index: SearchIndex) -> None:
@@ -371,7 +377,8 @@ class SearchThread:
 
     def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
         """Texts are indexed after `idle_s` seconds of quiet; None: only when a caller waits for it."""
-        self._indexer, self._idle_s = indexer, idle_s
+        self._indexer = indexer
+        self._idle_s = idle_s
         self._queue: queue.SimpleQueue[_Wakeup | _Job | None] = queue.SimpleQueue()
         self._pending_changes: deque[IndexChanges] = deque()
         self._is_woken = False  # for the collected changes

@@ -239,7 +239,8 @@ MAX_ZSTD_RATIO = 32_768  # a block of at most 128 KB has four bytes or more
 # 128 KB made 32: the same size, and the thread's other data stays in the processor's cache.
 _ZSTD_PARAMETERS = zstandard.ZstdCompressionParameters.from_level(1, window_log=18, hash_log=13, min_match=6)
 _MIN_COMPRESSED_BYTES = 512  # bytes below which compression of a row is not tried
-_ZSTD_FLAG, _JSON_FLAG = 1, 2
+_ZSTD_FLAG = 1
+_JSON_FLAG = 2
 _HEAD = struct.Struct("<BB")
 _CRC = struct.Struct("<I")
 
@@ -351,7 +352,8 @@ def encode_payload(value: object, max_bytes: int | None) -> tuple[bytes, int]:
         payload = msgspec.msgpack.encode(value, enc_hook=plain_text)
     except OverflowError:
         # A provider's verbatim answer may hold integers of any size; msgpack ends at 64 bits.
-        payload, flags = msgspec.json.encode(value, enc_hook=plain_text), _JSON_FLAG
+        payload = msgspec.json.encode(value, enc_hook=plain_text)
+        flags = _JSON_FLAG
     if max_bytes is not None and len(payload) > max_bytes:
         raise store_errors.value_too_large(len(payload), max_bytes)
     return payload, flags
@@ -362,7 +364,8 @@ def encode_body(value: object, max_bytes: int | None = None) -> bytes:
     payload, flags = encode_payload(value, max_bytes)
     packed = compress(payload) if len(payload) > _MIN_COMPRESSED_BYTES else None
     if packed is not None:
-        payload, flags = packed, flags | _ZSTD_FLAG
+        payload = packed
+        flags = flags | _ZSTD_FLAG
     return _HEAD.pack(ROW_VERSION, flags) + payload
 
 
@@ -383,7 +386,8 @@ def decode(key: bytes, row: bytes, row_type: RowType[T]) -> T:
     end = len(row) - _CRC.size
     if end < _HEAD.size or row[end:] != _CRC.pack(zlib.crc32(row[:end], zlib.crc32(key))):
         raise RowDamaged("the row's checksum does not match")
-    version, flags = row[0], row[1]
+    version = row[0]
+    flags = row[1]
     if version != ROW_VERSION or flags & ~(_ZSTD_FLAG | _JSON_FLAG):
         raise RowUnknown(f"the row was written in format {version}.{flags}, which is not known")
     payload = row[_HEAD.size : end]

@@ -49,7 +49,8 @@ class LevelDbStore(RowStore):
         folder = files.store_files.folder.name
         contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
         self._files = files
-        self._loop_bridge, self._readers = loop_bridge, readers
+        self._loop_bridge = loop_bridge
+        self._readers = readers
         was_repaired = files.report is not None
         indexer = Indexer(files.store_files.search_index, files.database, contents, was_repaired)
         self._index = SearchThread(f"helix-store-index-{folder}", indexer, index_after_s)

@@ -158,7 +158,8 @@ def _entries(view: RowView, span: Span = RECORDS, reverse: bool = False) -> Iter
 
 
 def _page(view: RowView, entry_query: EntryQuery) -> EntryPage:
-    is_descending, after = entry_query.sort.descending, entry_query.after
+    is_descending = entry_query.sort.descending
+    after = entry_query.after
     if entry_query.sort.column != "created":
         return page_of(entry_query, _entries(view))
     first, stop = TIME_INDEX  # newest first
@@ -174,7 +175,8 @@ class MemoryStore(RowStore):
     """One workspace's store while the process lives: no thread, no file, no search index."""
 
     def __init__(self, clock: ClockMs = wall_clock_ms) -> None:
-        self._rows, self._counters = MemoryRows(), StoreCounters()
+        self._rows = MemoryRows()
+        self._counters = StoreCounters()
         self._is_closed = False
         contents = ContentStore(self._rows, _NoQuarantine())
         access = StoreAccess(self._run_query, self._write_rows, self._rows, contents, clock)

@@ -70,7 +70,9 @@ class RepairLadder:
         on_progress: OnProgress = no_progress,
     ) -> None:
         self._progress = StagedProgress(on_progress, _STAGES)
-        self._store_files, self._store_format, self._clock = store_files, store_format, clock
+        self._store_files = store_files
+        self._store_format = store_format
+        self._clock = clock
         self._clean_state = store_files.read_clean()
 
     def open_database(self) -> Database:
@@ -236,10 +238,12 @@ class OpenFiles(msgspec.Struct, frozen=True):
         try:
             if (missing := self.database.missing_files()) is not None:
                 raise missing
-            state, ends = _read_clean_state(self.database), _read_last_seqs(self.database)
+            state = _read_clean_state(self.database)
+            ends = _read_last_seqs(self.database)
             self.database.close()
             db = self.store_files.db
-            files, current = file_sizes(db), read_current_name(db)
+            files = file_sizes(db)
+            current = read_current_name(db)
             clean_state = msgspec.structs.replace(state, ends=ends, files=files, current=current)
             self.store_files.write_clean(clean_state)
         except RowDamaged as error:
@@ -363,7 +367,8 @@ class DamageNotifier:
 
 class LevelDbHealth:
     def __init__(self, files: OpenFiles, access: StoreAccess) -> None:
-        self._files, self._access = files, access
+        self._files = files
+        self._access = access
         self.report = files.report  # of a repair at this opening or an earlier one, until acknowledged
         self.damage_notifier = DamageNotifier()
 
@@ -393,7 +398,8 @@ class LevelDbHealth:
 
 def _read_stored_format(database: Database) -> StoreFormat:
     """Return the format that the rows state. Raise RowDamaged."""
-    schema, workspace = ROWS.schema.get(database), ROWS.identity.get(database)
+    schema = ROWS.schema.get(database)
+    workspace = ROWS.identity.get(database)
     if schema is None or workspace is None:
         raise RowDamaged("they are missing")
     return StoreFormat(schema, workspace)

@@ -44,9 +44,13 @@ _log = logging.getLogger(__name__)
 
 _COUNTER_BITS = 20  # of a passage's number, behind the time in ms
 _MAX_TIME = (1 << 42) - 1  # ms since 1970: the year 2109; later ones count as that
-_MARK_BASE, _MARK_ROOM = 0xF0000, 0xFFFE  # private characters: one is the mark of a kind, two are a log's
+# private characters: one is the mark of a kind, two are a log's
+_MARK_BASE = 0xF0000
+_MARK_ROOM = 0xFFFE
 _STAMP_BYTES = 4  # of an event's row: its checksum
-_BATCH_EVENTS, _BATCH_BYTES = 200, 256 * 1024  # indexed in one transaction: about 20 ms
+# indexed in one transaction: about 20 ms
+_BATCH_EVENTS = 200
+_BATCH_BYTES = 256 * 1024
 _SLICE_S = 0.06  # seconds that a page may take before it ends with a cursor
 _CHECKED_AT_ONCE = 64  # candidates between two looks at the clock
 
@@ -91,7 +95,8 @@ class PassageIndex:
     """The passages in an open index. Methods may raise sqlite3.Error, and what reading the store raises."""
 
     def __init__(self, db: sqlite3.Connection, read: ReadStore) -> None:
-        self._db, self._read = db, read
+        self._db = db
+        self._read = read
         self._pending: dict[str, None] = {}
         self._events: dict[str, int] = {}  # the last event of each session
         self._indexed: dict[str, int] = {}
@@ -123,7 +128,8 @@ class PassageIndex:
 
         events, wrong, behind = self._read(compare)
         self.remove(wrong)
-        self._events, self._pending = events, dict.fromkeys(behind)
+        self._events = events
+        self._pending = dict.fromkeys(behind)
         self._indexed = {session: seq for session, (seq, _) in known.items() if session not in set(wrong)}
 
     def note_changes(self, sessions: Iterable[str]) -> None:
@@ -159,7 +165,8 @@ class PassageIndex:
     def step(self) -> None:
         """Index some events of the log that was used last."""
         session = next(iter(self._pending))
-        after, last = self._indexed.get(session, 0), self._events[session]
+        after = self._indexed.get(session, 0)
+        last = self._events[session]
         rows, is_all = self._read(lambda view: _rows_after(view, session, after))
         reached = last if is_all else kinds.seq_in(rows[-1][0])
         stamp = self._read(lambda view: _stamp(view, session, reached))
@@ -180,9 +187,11 @@ class PassageIndex:
     def _find(self, view: RowView, query: PassageQuery) -> PassagePage:
         deadline = time.monotonic() + _SLICE_S
         hits: list[PassageHit] = []
-        counts, unreadable = Counter[str](), 0
+        counts = Counter[str]()
+        unreadable = 0
         finder = PassageFinder(view, query)
-        candidates, cursor = self._candidates(query), 0
+        candidates = self._candidates(query)
+        cursor = 0
         for checked, (number, session, seq, kind, path) in enumerate(candidates):
             if len(hits) >= query.limit or (
                 checked % _CHECKED_AT_ONCE == _CHECKED_AT_ONCE - 1 and time.monotonic() > deadline
@@ -277,7 +286,8 @@ class PassageFinder:
     """Verifies candidates in a view of the store."""
 
     def __init__(self, view: RowView, query: PassageQuery) -> None:
-        self._view, self._query = view, query
+        self._view = view
+        self._query = query
         self._size = ExcerptSize(query.room, query.lead)
         self._hidden = _HiddenSessions(view)
         self._branches: dict[str, BranchPoint] | None = None
@@ -306,7 +316,8 @@ class PassageFinder:
 
     def check_passage(self, session: str, recorded: RecordedEvent, passage: Passage) -> PassageHit | None:
         """Return the hit in a passage of an event; None if it does not have the words, or is too old."""
-        folded, terms = normalize(passage.text), self._query.terms
+        folded = normalize(passage.text)
+        terms = self._query.terms
         if recorded.at < self._query.since or not all(term in folded for term in terms):
             return None
         is_path = passage.kind == "file"
@@ -333,7 +344,9 @@ class _HiddenSessions:
 
 def scan_passages(view: RowView, query: PassageQuery) -> PassagePage:
     """Return what a search finds without an index, in one page: all logs are read."""
-    finder, found, unreadable = PassageFinder(view, query), list[PassageHit](), 0
+    finder = PassageFinder(view, query)
+    found = list[PassageHit]()
+    unreadable = 0
     known_paths = set[tuple[str, str]]()
     for key, row in view.scan(kinds.rows_of(query.session, b"e") if query.session else kinds.EVENTS):
         session = kinds.session_of_event(key)
@@ -352,7 +365,8 @@ def scan_passages(view: RowView, query: PassageQuery) -> PassagePage:
                 found += [hit] if hit is not None else []
     found.sort(key=lambda hit: (hit.at, hit.session, hit.seq))
     found.reverse()  # not sorted in reverse: what an event has last comes first, as in the index
-    hits, counts = list[PassageHit](), Counter[str]()
+    hits = list[PassageHit]()
+    counts = Counter[str]()
     for hit in found:
         counts[hit.session] += 1
         is_named = hit.kind == "file" and query.names_file(hit.excerpt)
@@ -389,7 +403,8 @@ def _last_used(view: RowView) -> dict[str, int]:
 
 def _rows_after(view: RowView, session: str, seq: int) -> tuple[list[tuple[bytes, bytes]], bool]:
     """Return the rows of some events behind one, and whether they are all."""
-    rows, size = list[tuple[bytes, bytes]](), 0
+    rows = list[tuple[bytes, bytes]]()
+    size = 0
     for key, row in view.scan(kinds.events_after(session, seq)):
         if len(rows) >= _BATCH_EVENTS or size >= _BATCH_BYTES:
             return rows, False

@@ -116,7 +116,8 @@ def _is_leveldb_file(path: Path) -> bool:
 
 
 def _copy_rows(view: RowView, target: Database) -> None:
-    batch, size = WriteBatch(target.get), 0
+    batch = WriteBatch(target.get)
+    size = 0
     for key, row in view.scan(kinds.ALL_ROWS):
         if key[:1] == kinds.CHUNKS[0] and not _has_content(view, key):
             continue
@@ -124,7 +125,8 @@ def _copy_rows(view: RowView, target: Database) -> None:
         size += len(key) + len(row)
         if size >= _SLICE_BYTES:
             target.write(batch)
-            batch, size = WriteBatch(target.get), 0
+            batch = WriteBatch(target.get)
+            size = 0
     target.write(batch)
 
 
@@ -192,7 +194,9 @@ class SecretMatches:
 
 async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: OnProgress) -> SecretMatches:
     """Search everything in a store. Raise StoreUnreadable if a log is damaged."""
-    run_query, contents, result = access.run_query, access.contents, SecretMatches()
+    run_query = access.run_query
+    contents = access.contents
+    result = SecretMatches()
     entries = await run_query(lambda view: list(_entries(view, result)))
     if redaction.digests:
         result.removed = await run_query(lambda view: _find_removed(view, redaction))
@@ -315,8 +319,10 @@ class Redactor:
     """Stage the changes of one redaction at the time `at_ms`, in ms since 1970."""
 
     def __init__(self, batch: WriteBatch, access: StoreAccess, redaction: Redaction, at_ms: int) -> None:
-        self._batch, self._access = batch, access
-        self._redaction, self._at_ms = redaction, at_ms
+        self._batch = batch
+        self._access = access
+        self._redaction = redaction
+        self._at_ms = at_ms
 
     def stage(self, search_result: SecretMatches) -> None:
         for digest, data in search_result.rewritten_indexes.items():
@@ -368,7 +374,8 @@ class Redactor:
         if previous is not None:
             redacted = self._redaction.redact_event(previous, removed)
             ROWS.event.put(self._batch, redacted, session_id, seq)
-            before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
+            before = set(digests_in(previous.event))
+            after = set(digests_in(redacted.event))
             for digest in before - after:
                 remove_reference(self._batch, session_id, redacted.seq, digest)
             for digest in after - before:
@@ -436,7 +443,8 @@ class LevelDbRedaction(RowRedaction):
         wait_for_index: Callable[[], Awaitable[object]],
     ) -> None:
         super().__init__(access)
-        self._database, self._store_files = database, store_files
+        self._database = database
+        self._store_files = store_files
         self._wait_for_index = wait_for_index
 
     async def redact(

@@ -251,7 +251,8 @@ def stage_session_removal(batch: WriteBatch, database: RowDatabase, session_id: 
 
 def _remove(batch: WriteBatch, database: RowDatabase, summary: SessionSummary) -> None:
     """Delete what no branch needs of a session, and what was left of its parent for its sake."""
-    session_id, end = summary.id, shared_end(batch, database, summary.id)
+    session_id = summary.id
+    end = shared_end(batch, database, summary.id)
     later_keys, subagents = database.read(lambda view: _rows_after(view, session_id, end))
     reference_counts: Counter[str] = Counter()
     for key in later_keys:
@@ -316,7 +317,8 @@ def stage_permanent_deletion(
 
     What was stored again since then stays: what names it may be on its way.
     """
-    database, before = access.database, dict(batch.rows)
+    database = access.database
+    before = dict(batch.rows)
     removed, with_branches = _stage_sessions(batch, database, sessions)
     rows = [key for key, row in batch.rows.items() if row is None and key not in before]
     freed = sum(len(database.get(key) or b"") for key in rows)
@@ -489,7 +491,8 @@ class RowRetention:
         return await self._access.run_query(read)
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        at_ms, trashed_ms = self._access.clock(), await self._trash_time_ms()
+        at_ms = self._access.clock()
+        trashed_ms = await self._trash_time_ms()
         contents = self._access.contents
         collected = await self._access.run_query(
             lambda view: read_collectable(view, contents, digests, grace_ms, at_ms)

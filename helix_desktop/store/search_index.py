@@ -78,7 +78,8 @@ class SearchIndex:
 
         Without a path it lives in a temporary file of SQLite's, and has no words.
         """
-        self.is_temporary, self._workspace_id = path is None, workspace_id
+        self.is_temporary = path is None
+        self._workspace_id = workspace_id
         self._unindexed: int | None = None
         self.db = _connect(path)
         try:
@@ -389,7 +390,9 @@ def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, 
 
 MAX_INDEXED_BYTES = 1024 * 1024  # of a content whose text is indexed; every search scans larger ones
 _PENDING, _INDEXED, _NOT_INDEXABLE = range(3)
-_MAX_BATCH_BYTES, _MAX_BATCH_CONTENTS = 256 * 1024, 64  # bytes and contents per transaction: about 20 ms
+# bytes and contents per transaction: about 20 ms
+_MAX_BATCH_BYTES = 256 * 1024
+_MAX_BATCH_CONTENTS = 64
 _NUL_CHECK_BYTES = 8_192  # bytes that are checked for a NUL
 
 ReadContent = Callable[[str], bytes]
@@ -408,7 +411,8 @@ def has_pending_texts(db: sqlite3.Connection) -> bool:
 
 def index_texts(db: sqlite3.Connection, read: ReadContent) -> int:
     """Index the texts of some pending contents; return how many there were."""
-    used_bytes, done = 0, []
+    used_bytes = 0
+    done = []
     with db:
         for number, digest, size, description in db.execute(_NEXT_PENDING).fetchall():
             text = _indexed_text(digest.hex(), description, read) if size <= MAX_INDEXED_BYTES else None

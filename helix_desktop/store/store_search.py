@@ -45,7 +45,9 @@ from helix_desktop.store import kinds
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])
 _NUMBER_COLUMNS = ("used", "size", "stored", "tokens", "recalls", "references")
-_KEYED_VALUES, _DIGEST_VALUES = 3, 1  # values in a position
+# values in a position
+_KEYED_VALUES = 3
+_DIGEST_VALUES = 1
 
 
 class EntryQuery(msgspec.Struct, frozen=True):
@@ -90,7 +92,8 @@ def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
 
 def page_of(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
     """Return the page of a listing from all entries, in any order."""
-    column, select = entry_query.sort.column, nlargest if entry_query.sort.descending else nsmallest
+    column = entry_query.sort.column
+    select = nlargest if entry_query.sort.descending else nsmallest
     found = select(
         entry_query.limit + 1,
         filter(entry_query.includes, entries),
@@ -139,7 +142,9 @@ def _is_valid_position(column: SortColumn, values: Position) -> bool:
 
 
 _PAGE_ENTRIES = 200  # requested at once
-_READ_ENTRIES, _READ_BYTES = 64, 256 * 1024  # read and searched at once, unless one content is larger
+# read and searched at once, unless one content is larger
+_READ_ENTRIES = 64
+_READ_BYTES = 256 * 1024
 
 ShouldContinue = Callable[[int], bool]
 """Called before another content is searched, with its size in bytes; False ends the search for now."""
@@ -206,7 +211,8 @@ class StoreSearch(ABC):
         Raise ValueError for a limit below 1, an invalid prefix, and the cursor of another order.
         """
         if prefix:
-            order, entry_filter = EntrySort("digest"), msgspec.structs.replace(entry_filter, prefix=prefix)
+            order = EntrySort("digest")
+            entry_filter = msgspec.structs.replace(entry_filter, prefix=prefix)
         return await self.list_page(build_query(cursor, limit, order, entry_filter))
 
     async def digests(
@@ -226,15 +232,18 @@ class StoreSearch(ABC):
 
         `cursor` goes on behind a hit. Raise InvalidInput for a query without words.
         """
-        terms, spellings = parse_query(query), spelled_words(query)
+        terms = parse_query(query)
+        spellings = spelled_words(query)
         page_query = build_query(cursor, _PAGE_ENTRIES, "newest", entry_filter)
         hits: list[ContentHit] = []
         if not cursor:
             hits += await self._named_by_digest(terms, entry_filter, limit)
         named = {hit.entry.digest for hit in hits}
-        unreadable, is_first = 0, True
+        unreadable = 0
+        is_first = True
         while True:
-            page, position = await self.list_page(page_query, terms), 0
+            page = await self.list_page(page_query, terms)
+            position = 0
             while position < len(page.entries):
                 # No more than the hits that are missing: nothing is read that the caller did not ask for.
                 entries = page.entries[position : position + limit - len(hits)]
@@ -244,7 +253,9 @@ class StoreSearch(ABC):
                     found = await self._find_hits(terms, batch, contents, spellings)
                     hits += [hit for hit in found if hit.entry.digest not in named]
                     unreadable += contents.count(None)
-                    is_first, position, cursor = False, position + len(batch), cursor_of(batch[-1], NEWEST)
+                    is_first = False
+                    position = position + len(batch)
+                    cursor = cursor_of(batch[-1], NEWEST)
                 if is_over or not batch:
                     return SearchResults(tuple(hits), cursor, unreadable, page.unindexed)
             if not page.cursor:
@@ -271,7 +282,8 @@ class StoreSearch(ABC):
         Of checkpoints that update one another only the newest with the words is returned, and none if a
         handover with them was made from it.
         """
-        terms, handovers = parse_query(query), await self.handovers(with_checkpoints=True)
+        terms = parse_query(query)
+        handovers = await self.handovers(with_checkpoints=True)
         handovers.sort(key=lambda handover: (handover[1].at, handover[0], handover[1].seq), reverse=True)
         return await asyncio.to_thread(_matching_handovers, terms, handovers, limit)
 

@@ -111,7 +111,8 @@ class WriteBatch(RowBatch):
 
     def __init__(self, get_stored: RowGetter, parent: WriteBatch | None = None) -> None:
         """Layer a batch over the stored rows, or over a batch that is not yet written either."""
-        self._get_stored, self._parent = get_stored, parent
+        self._get_stored = get_stored
+        self._parent = parent
         self._get_below = get_stored if parent is None else parent.get
         self.rows: dict[bytes, bytes | None] = {}
         self.unreferenced_rows: dict[bytes, bytes] = {}
@@ -261,9 +262,14 @@ class WriterThread:
 
         All run on this thread. Callers get the error that `explain` returns.
         """
-        self._loop_bridge, self._get_stored = loop_bridge, get_stored
-        self._begin, self._write, self._explain, self._on_closed = begin, write, explain, on_closed
-        self._backpressure, self._counters = Backpressure(), StoreCounters()
+        self._loop_bridge = loop_bridge
+        self._get_stored = get_stored
+        self._begin = begin
+        self._write = write
+        self._explain = explain
+        self._on_closed = on_closed
+        self._backpressure = Backpressure()
+        self._counters = StoreCounters()
         self._queue: queue.SimpleQueue[_WriteJob | None] = queue.SimpleQueue()
         self._closed: Future[None] = Future()
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)

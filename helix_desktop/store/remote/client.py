@@ -152,7 +152,8 @@ class OwnerConnection(asyncio.Protocol):
             self._head = read_frame_head(bytes(self._buffer[:HEAD_BYTES]), self._max_bytes)
         if self._head is None or len(self._buffer) < HEAD_BYTES + self._head.length:
             return False
-        head, self._head = self._head, None
+        head = self._head
+        self._head = None
         end = HEAD_BYTES + head.length
         with memoryview(self._buffer) as received:
             frame = Frame(bytes(received[HEAD_BYTES:end]), head.is_json, head.is_progress)
@@ -196,7 +197,8 @@ class RemoteStore(RemoteReads):
 
     def __init__(self, connection: OwnerConnection, owner_pid: int, reopen: Reopen | None = None) -> None:
         """`owner_pid` owns the store now; without `reopen`, its end ends this store too."""
-        self.owner_pid, self._reopen = owner_pid, reopen
+        self.owner_pid = owner_pid
+        self._reopen = reopen
         self.backend: Backend = connection
         self._reopen_lock = asyncio.Lock()
         self._pending_answers: set[asyncio.Future[Frame]] = set()
@@ -344,7 +346,8 @@ class RemoteStore(RemoteReads):
         """Return True if the log holds the events of a commit where they belong."""
         if not commit.events:
             return False
-        log, first = await self.events(commit.session_id), commit.events[0].seq - 1
+        log = await self.events(commit.session_id)
+        first = commit.events[0].seq - 1
         return tuple(log[first : first + len(commit.events)]) == commit.events
 
     async def _reopen_after(self, ended: Backend, reopen: Reopen) -> None:

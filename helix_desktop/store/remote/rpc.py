@@ -257,7 +257,8 @@ class RpcMethod(Generic[P, T]):
         *,
         is_repeatable: bool = True,
     ) -> None:
-        self.name, self.is_repeatable = name, is_repeatable
+        self.name = name
+        self.is_repeatable = is_repeatable
         self.path = f"{part}.{method.__name__}" if part else method.__name__
         hints = get_type_hints(method)
         params = list(inspect.signature(method).parameters.values())[1:]

@@ -137,7 +137,9 @@ class ClientConnection:
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: SharedStore
     ) -> None:
-        self._reader, self._writer, self._handler = reader, writer, handler
+        self._reader = reader
+        self._writer = writer
+        self._handler = handler
         self._backpressure = Backpressure()
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_REQUESTS)
         self._write_lock = asyncio.Lock()
@@ -208,7 +210,8 @@ class ProgressSender:
     """Report the progress of an answer to a client: from any thread, rarely enough for any socket."""
 
     def __init__(self, writer: asyncio.StreamWriter, request_id: int) -> None:
-        self._writer, self._request_id = writer, request_id
+        self._writer = writer
+        self._request_id = request_id
         self._loop = asyncio.get_running_loop()
         self._sent_step = -1
 
@@ -244,7 +247,9 @@ class StoreServer:
     """Serve one store to other processes of the same user, from `start` to `close`."""
 
     def __init__(self, folder: Path, workspace_id: str, handler: SharedStore) -> None:
-        self._folder, self._workspace_id, self._handler = folder, workspace_id, handler
+        self._folder = folder
+        self._workspace_id = workspace_id
+        self._handler = handler
         self._secret = new_secret()
         self._client_tasks: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
@@ -401,7 +406,8 @@ class SharedStore(LevelDbStore):
     async def close(self) -> None:
         """Disconnect the clients, then close as LevelDbStore does."""
         if self._server is not None:
-            server, self._server = self._server, None
+            server = self._server
+            self._server = None
             await server.close()
         await super().close()
 

@@ -63,7 +63,8 @@ def _check_handover(view: RowView, key: bytes, row: bytes) -> None:
 
 
 def _check_record(view: RowView, key: bytes, row: bytes) -> None:
-    record, digest = ROWS.record.decode(key, row), kinds.digest_in(key)
+    record = ROWS.record.decode(key, row)
+    digest = kinds.digest_in(key)
     index_key = kinds.time_index_key(record.created, digest)
     listed = view.get(index_key)
     if listed is None:
@@ -96,7 +97,8 @@ def _check_back_reference(view: RowView, key: bytes, row: bytes) -> None:
 def _check_counter(view: RowView, key: bytes, row: bytes) -> None:
     first = kinds.LAST_EVENTS[0]
     if key.startswith(first):
-        last, session_id = ROWS.last_seq.decode(key, row), key[len(first) :].decode()
+        last = ROWS.last_seq.decode(key, row)
+        session_id = key[len(first) :].decode()
         _require_event(view, session_id, last, f"event {last}, the log's last")
     elif key == kinds.TOTALS_KEY:
         ROWS.totals.decode(key, row)
@@ -203,7 +205,8 @@ class IntegrityChecker:
             try:
                 check_row(view, key, row)
             except RowDamaged as error:
-                kind, name = key[:1].decode(errors="replace"), _readable_key(key)
+                kind = key[:1].decode(errors="replace")
+                name = _readable_key(key)
                 problem = _text("Row {kind} {key}: {detail}", kind=kind, key=name, detail=str(error))
                 self._add_problem(problem, is_damage=not isinstance(error, RowUnknown))
             if key[:1] == kinds.RECORDS[0]:
@@ -231,7 +234,8 @@ class IntegrityChecker:
         """Compare the totals with what was counted, if nothing was written meanwhile."""
         if self._read_sequence(view) != self._start_sequence or self._problems:
             return
-        stated, counted = kinds.read_totals(view), self._counted_totals
+        stated = kinds.read_totals(view)
+        counted = self._counted_totals
         for number, (was, actual) in enumerate(zip(astuple(stated), astuple(counted), strict=True)):
             problems = (
                 _text("The totals say {stated} entries, but there are {actual}", stated=was, actual=actual),

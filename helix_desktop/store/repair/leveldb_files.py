@@ -24,7 +24,8 @@ from helix_desktop.system.files import open_regular, read_regular
 
 text = TextContext("Store")
 
-_MASK_DELTA, _ALL_ONES = 0xA282EAD8, 0xFFFFFFFF
+_MASK_DELTA = 0xA282EAD8
+_ALL_ONES = 0xFFFFFFFF
 
 
 def masked_crc(data: bytes) -> int:
@@ -134,9 +135,11 @@ def read_log(data: bytes) -> Iterator[LogRecord]:
 
 def _fragments(data: bytes) -> Iterator[_Fragment]:
     for start in range(0, len(data), BLOCK_BYTES):
-        offset, end = start, min(start + BLOCK_BYTES, len(data))
+        offset = start
+        end = min(start + BLOCK_BYTES, len(data))
         while end - offset >= _HEADER_BYTES:
-            length, kind = int.from_bytes(data[offset + 4 : offset + 6], "little"), data[offset + 6]
+            length = int.from_bytes(data[offset + 4 : offset + 6], "little")
+            kind = data[offset + 6]
             if not length and not kind:
                 break  # space that was reserved and not used
             if _is_intact_fragment(data, offset, end):
@@ -167,9 +170,11 @@ def _fragments(data: bytes) -> Iterator[_Fragment]:
 def _write_starts(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield where the writes of a log begin, and where their blocks end; checksums are not verified."""
     for start in range(0, len(data), BLOCK_BYTES):
-        offset, end = start, min(start + BLOCK_BYTES, len(data))
+        offset = start
+        end = min(start + BLOCK_BYTES, len(data))
         while end - offset >= _HEADER_BYTES:
-            length, kind = int.from_bytes(data[offset + 4 : offset + 6], "little"), data[offset + 6]
+            length = int.from_bytes(data[offset + 4 : offset + 6], "little")
+            kind = data[offset + 6]
             if not length and not kind:
                 break
             if kind in (_FULL, _FIRST):
@@ -424,7 +429,8 @@ def _read_handle(row: bytes) -> tuple[int, int]:
 def _changes(block: bytes) -> Iterator[Change]:
     for key, row in _entries(block):
         stamp = int.from_bytes(key[-_STAMP_BYTES:], "little")
-        sequence, kind = stamp >> 8, stamp & 0xFF
+        sequence = stamp >> 8
+        kind = stamp & 0xFF
         if len(key) > _STAMP_BYTES and kind in (_DELETE, _PUT) and sequence != _INDEX_SEQUENCE:
             # A deletion has no row: one that has is a damaged stamp.
             yield key[:-_STAMP_BYTES], None if kind == _DELETE and not row else row, sequence
@@ -443,7 +449,9 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_entry(reader: ByteReader, previous_key: bytes) -> tuple[bytes, bytes]:
-    shared, unshared, length = reader.read_varint(), reader.read_varint(), reader.read_varint()
+    shared = reader.read_varint()
+    unshared = reader.read_varint()
+    length = reader.read_varint()
     if shared > len(previous_key) or not shared + unshared:
         raise Malformed("no key")
     return previous_key[:shared] + reader.read_bytes(unshared), reader.read_bytes(length)
@@ -467,7 +475,8 @@ def _scan_blocks(data: bytes) -> Iterator[TableBlock]:
 def _block_end(data: bytes, offset: int) -> int | None:
     """Return the end (with trailer) of the intact block that begins here; None if none begins here."""
     reader = ByteReader(data, offset)
-    count, key = 0, b""
+    count = 0
+    key = b""
     with suppress(Malformed):
         # After the rows comes the offset of the first full key, which is 0: no entry begins with it.
         while data[reader.offset : reader.offset + 2] != b"\0\0":

@@ -105,7 +105,8 @@ class ContentRebuilder:
     ) -> None:
         """`on_progress` is called with the bytes of contents, as stored, that have been processed."""
         self._bulk_writer = bulk_writer
-        self._contents, self._on_progress = contents, on_progress
+        self._contents = contents
+        self._on_progress = on_progress
         self.lost: list[LostContent] = []
         self.entries = self.size = self.stored_size = 0
 
@@ -224,7 +225,8 @@ class LogRebuilder:
         self, bulk_writer: BulkWriter, salvage_folder: Path, known_last_seqs: Mapping[str, int]
     ) -> None:
         """`known_last_seqs`: the seq that each session's log is known to have reached."""
-        self._bulk_writer, self._salvage_folder = bulk_writer, salvage_folder
+        self._bulk_writer = bulk_writer
+        self._salvage_folder = salvage_folder
         self._known_last_seqs = dict(known_last_seqs)
         self._summaries: dict[str, SessionSummary] = {}
         self._branches: dict[str, BranchPoint] = {}
@@ -271,7 +273,8 @@ class LogRebuilder:
         point = self._branches.get(session_id)
         if point is None:
             return 0
-        seq, parent = min(point.seq, self._last_seqs.get(point.parent, 0)), point.parent
+        seq = min(point.seq, self._last_seqs.get(point.parent, 0))
+        parent = point.parent
         while parent in self._branches and seq <= self._branches[parent].seq:
             parent = self._branches[parent].parent
         self._branches[session_id] = BranchPoint(parent, seq)
@@ -283,7 +286,8 @@ class LogRebuilder:
 
     def _rebuild(self, session_id: str, log: Iterable[RecordedEvent]) -> None:
         summary = self._summaries.get(session_id)
-        count, last_kept = self._shared_end(session_id), None
+        count = self._shared_end(session_id)
+        last_kept = None
         detached: list[RecordedEvent] = []
         rebuilt = SessionSummary(session_id, "", 0, 0)
         for recorded in log:
@@ -291,7 +295,8 @@ class LogRebuilder:
                 detached.append(recorded)
                 self._bulk_writer.delete(kinds.event_key(session_id, recorded.seq))
                 continue
-            count, last_kept = recorded.seq, recorded
+            count = recorded.seq
+            last_kept = recorded
             if summary is None:
                 rebuilt = _with_event(rebuilt, recorded)
             mark = kinds.handover_mark(session_id, recorded)
@@ -354,7 +359,8 @@ class StagedProgress:
     """Report combined progress of a job whose stages take about the same time; only when it increases."""
 
     def __init__(self, on_progress: OnProgress, stage_count: int) -> None:
-        self._on_progress, self._total_steps = on_progress, stage_count * _STEPS_PER_STAGE
+        self._on_progress = on_progress
+        self._total_steps = stage_count * _STEPS_PER_STAGE
         self._reported = 0
 
     def report(self, stage: int, done: int, size: int) -> None:
@@ -465,7 +471,9 @@ class Salvage:
         """
         self._progress = progress
         self._quarantine = Quarantine(quarantine)
-        self._db, self._target, self._salvage_folder = db, target, salvage_folder
+        self._db = db
+        self._target = target
+        self._salvage_folder = salvage_folder
         self._bulk_writer = BulkWriter(target)
         self._has_rows = False
         self._removed_sessions: set[str] = set()
@@ -476,7 +484,8 @@ class Salvage:
 
         Raise StoreUnreadable if it is another store's, RowUnknown if another version wrote a part of it.
         """
-        size, done = sum(path.stat().st_size for path in self._db.glob("*")), 0
+        size = sum(path.stat().st_size for path in self._db.glob("*"))
+        done = 0
         for key, versions in read_versions(self._db, self._add_unreadable_file):
             self._salvage_row(key, versions)
             done += sum(len(key) + len(version.row or b"") for version in versions)
@@ -496,8 +505,10 @@ class Salvage:
         )
         self._target.read(rebuilder.run)
         result = self.result
-        result.totals, result.events = rebuilder.totals(logs.sessions), logs.events
-        result.lost_contents, result.truncated_sessions = rebuilder.lost, logs.truncated
+        result.totals = rebuilder.totals(logs.sessions)
+        result.events = logs.events
+        result.lost_contents = rebuilder.lost
+        result.truncated_sessions = logs.truncated
         self._finish(store_format, clean_state)
         return result
 
@@ -565,7 +576,8 @@ class Salvage:
     def _check_identity(self, store_format: StoreFormat) -> None:
         """Raise StoreUnreadable if nothing is left, or if it belongs to another workspace or version."""
         singletons = self.result.singletons
-        workspace, schema = singletons.get(kinds.IDENTITY_KEY), singletons.get(kinds.SCHEMA_KEY)
+        workspace = singletons.get(kinds.IDENTITY_KEY)
+        schema = singletons.get(kinds.SCHEMA_KEY)
         if workspace not in (None, store_format.workspace_id) or schema not in (None, store_format.schema):
             raise StoreUnreadable(
                 text("The data found here is damaged, and from another workspace or version."),
