@@ -12,7 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
-_TRIES, _PAUSE_S = 20, 0.05
+_TRIES = 20
+_PAUSE_S = 0.05
 SQLITE_COMPANIONS = ("-wal", "-shm", "-journal")
 """The ends of the names of files that SQLite keeps beside a database."""
 
@@ -128,7 +129,8 @@ def ansi_path(path: Path) -> str:
     return str(Path(buffer.value, path.name)) if length else text
 
 
-_UTF8, _LONGEST = 65001, 32768
+_UTF8 = 65001
+_LONGEST = 32768
 
 
 _PROGRAMS = (".desktop", ".appimage", ".run", ".jar", ".app", ".command", ".workflow", ".terminal", ".url")

@@ -118,7 +118,8 @@ class OpenFolders:
     """The open folders on a way down from a root; those to the last path stay open for the next."""
 
     def __init__(self, root: Path | str, follows_link: bool = True) -> None:
-        self.root, self._follows_link = root, follows_link
+        self.root = root
+        self._follows_link = follows_link
         self.names: list[str] = []
         self._handles: list[Handle] = []
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from jeepney.io.asyncio import DBusRouter
 
 T = TypeVar("T")
-_NAME, _PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+_NAME = "org.freedesktop.Notifications"
+_PATH = "/org/freedesktop/Notifications"
 _OPEN = "default"  # the action of a click on the notification itself
 _ROUTER_FAILURES = (KeyError, RuntimeError, ValueError, asyncio.InvalidStateError)
 _EXPIRY_MS = -1  # as the service does it
@@ -32,7 +33,9 @@ class NotificationService(Generic[T]):
 
     def __init__(self, app_name: str, desktop_entry: str, on_click: Callable[[T], None]) -> None:
         """`desktop_entry` names the app's desktop file, which has its icon."""
-        self._app_name, self._desktop_entry, self._on_click = app_name, desktop_entry, on_click
+        self._app_name = app_name
+        self._desktop_entry = desktop_entry
+        self._on_click = on_click
         self._queue: asyncio.Queue[_Notification[T] | Message | None] = asyncio.Queue()
         self._places: dict[int, T] = {}
 

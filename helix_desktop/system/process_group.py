@@ -28,7 +28,9 @@ if sys.platform == "win32":
     import ctypes
     from ctypes import wintypes
 
-    _EXTENDED, _PIDS = 9, 3  # kinds of information about a job
+    # kinds of information about a job
+    _EXTENDED = 9
+    _PIDS = 3
     _KILL_ON_CLOSE = 0x2000
     _MAX_PIDS = 4096
     _MAY_ASK = 0x1000  # PROCESS_QUERY_LIMITED_INFORMATION
@@ -116,7 +118,8 @@ if sys.platform == "win32":
 
         def close(self) -> None:
             """End all processes of the job, and close it."""
-            handle, self._handle = self._handle, None
+            handle = self._handle
+            self._handle = None
             if handle:
                 _kernel.TerminateJobObject(handle, 1)
                 _kernel.CloseHandle(handle)
@@ -129,7 +132,8 @@ if sys.platform == "win32":
         if not process:
             return f"process {pid}"
         try:
-            path, size = ctypes.create_unicode_buffer(_LONGEST_PATH), wintypes.DWORD(_LONGEST_PATH)
+            path = ctypes.create_unicode_buffer(_LONGEST_PATH)
+            size = wintypes.DWORD(_LONGEST_PATH)
             succeeded = _kernel.QueryFullProcessImageNameW(process, 0, path, ctypes.byref(size))
             return PureWindowsPath(path.value).name if succeeded else f"process {pid}"
         finally:
