@@ -101,7 +101,8 @@ async def _bounded(find: Callable[[], Awaitable[_Found]]) -> _Found | None:
 
 
 def _project_lines(environment: WorkspaceEnvironment) -> list[str]:
-    python, tests = python_environment(environment.jail), test_commands(environment.jail)
+    python = python_environment(environment.jail)
+    tests = test_commands(environment.jail)
     path = environment.variables.get("PATH")
     return [
         f"Interpreters: {_found(_INTERPRETERS, path)}",

@@ -66,7 +66,9 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
 
     The standard library's parser takes quadratic time on tags that are never closed.
     """
-    at, close, tags = 0, -1, 0
+    at = 0
+    close = -1
+    tags = 0
     while at < len(html):
         if tags >= _MAX_TAGS:
             yield "", "", _without_tags(html, at)
@@ -306,7 +308,9 @@ class FetchUrl(Tool[FetchUrlArguments]):
     arguments_type = FetchUrlArguments
 
     def __init__(self, fetcher: Fetcher, resolve: Resolve, current_grants: CurrentGrants) -> None:
-        self._fetcher, self._resolve, self._current_grants = fetcher, resolve, current_grants
+        self._fetcher = fetcher
+        self._resolve = resolve
+        self._current_grants = current_grants
 
     @property
     def is_offered(self) -> bool:

@@ -16,7 +16,9 @@ from helix_desktop.domain.tool_arguments import Arguments
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.tools.tool import UnguardedTool
 
-_MAX_MATCHES, _MAX_NAMES, _MAX_MORE_NAMES = 5, 10, 20
+_MAX_MATCHES = 5
+_MAX_NAMES = 10
+_MAX_MORE_NAMES = 20
 _MAX_CHARS = 14_000  # of several tools: about 3,500 tokens, which enter the window whole
 
 _FIX = "Search for other words, or use a name from the list."

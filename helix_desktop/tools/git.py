@@ -140,7 +140,9 @@ class GitProgram:
         """It runs once the `guard` of the workspace has taken out what a command planted for git."""
         self._guard = guard
         self.root = root
-        self._environment, self._sandboxes, self._current_grants = environment, sandboxes, current_grants
+        self._environment = environment
+        self._sandboxes = sandboxes
+        self._current_grants = current_grants
         self._scratch = ScratchDir()  # removed with this object
 
     def find(self) -> str:
@@ -303,7 +305,8 @@ def _portions(sizes: dict[str, int]) -> Iterator[list[str]]:
             continue
         if size + _ID_SIZE > room:
             yield portion
-            portion, room = [], OUTPUT_CAP
+            portion = []
+            room = OUTPUT_CAP
         portion.append(content_id)
         room -= size + _ID_SIZE
     if portion:
@@ -324,7 +327,8 @@ def _parse_batch(output: bytes) -> dict[str, bytes]:
     return contents
 
 
-_PLAIN, _EXECUTABLE = 0o644, 0o755
+_PLAIN = 0o644
+_EXECUTABLE = 0o755
 
 
 class WorkingTreeFile(NamedTuple):
@@ -339,7 +343,9 @@ class WorkingTreeFiles:
 
     def __init__(self, jail: Jail, room: int = MAX_CONTENT_BYTES, digits: int = SHA1_DIGITS) -> None:
         """`room` are the bytes that are read of all files together, `digits` those of the checkout's ids."""
-        self._jail, self._room, self._digits = jail, room, digits
+        self._jail = jail
+        self._room = room
+        self._digits = digits
         self._folders: dict[str, dict[str, DirEntry]] = {}
 
     def read(self, path: str, mode: int = 0) -> WorkingTreeFile:
@@ -462,7 +468,8 @@ def _lines(output: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _status(heads: dict[str, str]) -> GitStatus:
-    branch, commit = heads.get("branch.head", ""), heads.get("branch.oid", "")
+    branch = heads.get("branch.head", "")
+    commit = heads.get("branch.oid", "")
     is_detached = branch == "(detached)"
     ahead, _, behind = heads.get("branch.ab", "+0 -0").partition(" ")
     return GitStatus(
@@ -486,13 +493,15 @@ def _entry(line: str, source: str, prefix: str) -> GitEntry | None:
         case "2":
             return _moved_entry(fields, fields[9].removeprefix(prefix), source.removeprefix(prefix))
         case "u":
-            path, ours = fields[10].removeprefix(prefix), _content(fields[4], fields[8])
+            path = fields[10].removeprefix(prefix)
+            ours = _content(fields[4], fields[8])
             return GitEntry(path, "U", *ours, int(fields[6], 8))
     return None  # a kind of line that did not exist when this was written
 
 
 def _changed_entry(fields: list[str], path: str) -> GitEntry | None:
-    before_mode, mode = fields[3], fields[5]
+    before_mode = fields[3]
+    mode = fields[5]
     if before_mode == mode == _NOTHING:
         return None  # added to the index, then deleted
     letter = _letter(fields[1], before_mode, mode)
@@ -500,7 +509,8 @@ def _changed_entry(fields: list[str], path: str) -> GitEntry | None:
 
 
 def _moved_entry(fields: list[str], path: str, source: str) -> GitEntry:
-    mode, before = int(fields[5], 8), _content(fields[3], fields[6])
+    mode = int(fields[5], 8)
+    before = _content(fields[3], fields[6])
     if fields[8].startswith("C"):
         return GitEntry(path, "A", after_mode=mode)  # a copy: what it is of is still there
     if not mode:

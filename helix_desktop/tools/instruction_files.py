@@ -113,7 +113,8 @@ def _read(file: BinaryIO, kind: StandingKind, path: str, limit: int, size: int) 
     body = data[:limit].decode(encoding or "utf-8-sig", errors="replace").removeprefix("\ufeff")
     problem: StandingProblem = ""
     if len(data) > limit:
-        problem, body = "cut", body[: body.rfind("\n") + 1] or body
+        problem = "cut"
+        body = body[: body.rfind("\n") + 1] or body
     body = escape_hidden(body.replace("\r\n", "\n")).strip()
     if kind in ("personal", "workspace"):
         body = without_comment(body)

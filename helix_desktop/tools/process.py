@@ -108,7 +108,8 @@ class CappedOutput:
 
     def __init__(self, cap: int = OUTPUT_CAP) -> None:
         self._head_size = max(cap - _TAIL, 0)
-        self._head, self._tail = bytearray(), bytearray()
+        self._head = bytearray()
+        self._tail = bytearray()
         self._size = 0
 
     def add(self, data: bytes) -> bytes:
@@ -167,7 +168,8 @@ class LiveOutput:
     """Reports the newest output about ten times a second; of a flood only the newest part."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_output: OutputCallback) -> None:
-        self._loop, self._on_output = loop, on_output
+        self._loop = loop
+        self._on_output = on_output
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._pending = bytearray()
         self._timer: asyncio.TimerHandle | None = None
@@ -362,7 +364,9 @@ async def _run(spec: ProcessSpec, timeout_s: float, watcher: _Watcher, env_tag: 
         if env_tag:
             await asyncio.shield(asyncio.to_thread(kill_orphans, env_tag))
     await watcher.settle()
-    output, errors, spill = watcher.streams[1], watcher.streams[2], watcher.spill
+    output = watcher.streams[1]
+    errors = watcher.streams[2]
+    spill = watcher.spill
     size, is_complete = (spill.size, spill.is_complete) if spill else (0, True)
     return ProcessResult(
         exit_code, output.joined(), errors.joined(), output.dropped, orphan_names, ending, size, is_complete
@@ -420,7 +424,8 @@ def _write_stdin(transport: asyncio.SubprocessTransport, data: bytes | None) -> 
 
 
 async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
-    group, closed = watcher.group, watcher.closed
+    group = watcher.group
+    closed = watcher.closed
     try:
         if not closed.done():
             group.terminate()
@@ -438,7 +443,8 @@ async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> Non
 _NAME = "rg.exe" if os.name == "nt" else "rg"
 _OPTIONS = ("--no-config", "--color=never", "--line-number", "--max-columns=400", "--max-columns-preview")
 _TIMEOUT_S = 30.0
-_NO_MATCH, _TROUBLE = 1, 2
+_NO_MATCH = 1
+_TROUBLE = 2
 _CAP = 16 * 1024 * 1024  # bytes of output
 
 
@@ -473,7 +479,8 @@ def normalize_path(name: str, windows: bool = os.name == "nt") -> str:
 
 class Ripgrep:
     def __init__(self, binary: Path | None, environment: Mapping[str, str]) -> None:
-        self._binary, self._environment = binary, environment
+        self._binary = binary
+        self._environment = environment
 
     async def run(self, args: Sequence[str], cwd: str, stdin_data: bytes | None = None) -> ProcessResult:
         """Search files, or `stdin_data` if it is given. No match is exit code 1.

@@ -48,7 +48,10 @@ from helix_desktop.tools.tool import (
     spec_of,
 )
 
-_MAX_QUESTION, _MAX_LABEL, _MAX_DESCRIPTION = 2_000, 120, 400  # characters
+# characters
+_MAX_QUESTION = 2_000
+_MAX_LABEL = 120
+_MAX_DESCRIPTION = 400
 
 
 class AskUserArguments(Arguments, frozen=True):

@@ -37,7 +37,8 @@ def table_rows(lines: Sequence[IndexLine], session_id: str, origins: Origins) ->
 
 
 def _row(line: IndexLine, origins: Origins | None) -> str:
-    label, change = line.label, ""
+    label = line.label
+    change = ""
     if origins is not None and origins.transcript is not None:
         item = origins.transcript.messages.item(line.seq)
         if item is not None and isinstance(item.event, ToolAnswered) and item.event.digest == line.digest:
@@ -64,8 +65,12 @@ MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""
 
 _LABEL_CAP = 160  # characters
-_NAME_CAP, _NAME_START = 32, 10  # characters of a name among others, and of them at its beginning
-_NAMES_CAP, _NUMBERS_CAP = 180, 240  # characters of a line up to which entries are named, and numbered
+# characters of a name among others, and of them at its beginning
+_NAME_CAP = 32
+_NAME_START = 10
+# characters of a line up to which entries are named, and numbered
+_NAMES_CAP = 180
+_NUMBERS_CAP = 240
 
 
 _ARGUMENT = re.compile(r"argument (?:\S+ )?of ")
@@ -138,7 +143,8 @@ def hit_group_lines(
 
     With `uncut_reach` it is a message whose lines up to so far from a matching one stand uncut.
     """
-    entry, count = group.hit.entry, group.hit.count
+    entry = group.hit.entry
+    count = group.hit.count
     if entry.line.label == "call":
         return [[f"e{entry.seq} call: {group.spots[0].text if group.spots else ''}"]]
     rows = _rows(group, around) if uncut_reach is None else [_uncut_rows(group.hit, uncut_reach)]
@@ -189,7 +195,8 @@ def _rows(group: HitGroup, around: ContextLines) -> list[Sequence[str]]:
     for spot in group.spots:
         rows = []
         for offset in range(-around.before, around.after + 1):
-            line, number = spot.row(offset), spot.number + offset
+            line = spot.row(offset)
+            number = spot.number + offset
             if line is not None and number > last:
                 rows.append(row(number, line))
                 last = number
@@ -298,7 +305,9 @@ class AnswerWriter:
     ) -> None:
         """`origin_of` tells where an entry arose; with `is_near` conclusions aren't whole."""
         self._reaches = _NEAR_REACHES if is_near else _REACHES
-        self._max_tokens, self._count_tokens, self._origin_of = max_tokens, count_tokens, origin_of
+        self._max_tokens = max_tokens
+        self._count_tokens = count_tokens
+        self._origin_of = origin_of
         self._room = max_tokens
         self._tokens: dict[str, int] = {}
         self._origins: dict[CoveredEntry, Origin] = {}
@@ -329,7 +338,9 @@ class AnswerWriter:
             wider_size = self._size(wider_blocks)
             if wider_size > self._room or len(wider) > _MAX_GROUPS:
                 break
-            groups, blocks, size = wider, wider_blocks, wider_size
+            groups = wider
+            blocks = wider_blocks
+            size = wider_size
             left.pop(0)
         for width in left:
             size = await self._widen_some(groups, blocks, width, size)
@@ -372,7 +383,8 @@ class AnswerWriter:
             (wider,) = await self._blocks([group], width)
             more = self._size([wider]) - self._size([blocks[place]])
             if size + more <= self._room:
-                blocks[place], size = wider, size + more
+                blocks[place] = wider
+                size = size + more
         return size
 
     async def _blocks(self, groups: Sequence[HitGroup], around: ContextLines) -> list[_Block]:
@@ -404,15 +416,18 @@ class AnswerWriter:
         first_left = (left - sum(sum(sizes[place]) for place in uncut)) * _FIRST_SHARE
         parts = [0] * len(blocks)  # how many parts of each block are in the answer: the first has its name
         for place, size in enumerate(sizes):
-            cost, is_uncut = sum(size[:2]), place in uncut
+            cost = sum(size[:2])
+            is_uncut = place in uncut
             if place and cost > (left if is_uncut else first_left):
                 break
             first_left -= 0 if is_uncut else cost
-            parts[place], left = min(2, len(size)), left - cost
+            parts[place] = min(2, len(size))
+            left = left - cost
         for depth in (*range(2, _SPOTS + 1), *range(_SPOTS + 1, 1 + max(map(len, blocks), default=0))):
             for place, size in enumerate(sizes):
                 if parts[place] == depth < len(size) and size[depth] <= left:
-                    parts[place], left = depth + 1, left - size[depth]
+                    parts[place] = depth + 1
+                    left = left - size[depth]
         return [
             self._fit([block[number] for number in sorted(orders[place][: parts[place]])])
             for place, block in enumerate(blocks)

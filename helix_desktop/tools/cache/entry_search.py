@@ -70,7 +70,8 @@ _Entries = dict[tuple[str, int, str, str], CoveredEntry]
 
 async def read_index(contents: ContentReader, origins: Origins, digest: str) -> tuple[list[IndexLine], str]:
     """Return the lines of one index, and the session whose events it numbers. Raises StoreError."""
-    data, entry = await contents.get(digest), await contents.entry(digest)
+    data = await contents.get(digest)
+    entry = await contents.entry(digest)
     text = data.decode("utf-8", "surrogatepass")
     return await asyncio.to_thread(parse_index, text), origins.session_of_index(entry)
 
@@ -83,7 +84,9 @@ async def read_covered_entries(
 ) -> CoveredEntries:
     """Return everything that an index leads to, through earlier ones too. Raises StoreError for the first."""
     found: _Entries = {}
-    waiting, visited, unreadable = [digest], {digest}, 0
+    waiting = [digest]
+    visited = {digest}
+    unreadable = 0
     for name in waiting:
         if name != digest and not should_continue():
             unreadable += 1
@@ -182,7 +185,9 @@ def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]
     return tuple(sorted(entries, key=lambda entry: (ranks[entry.session_id], -entry.seq)))
 
 
-_BATCH_BYTES, _BATCH_TEXTS = 2 * 1024 * 1024, 1_000  # matched at once: a run of ripgrep takes 10 ms
+# matched at once: a run of ripgrep takes 10 ms
+_BATCH_BYTES = 2 * 1024 * 1024
+_BATCH_TEXTS = 1_000
 _MAX_RANKED = 100  # matching lines of one content, from the first, of which the best are taken
 _MAX_SPOTS = 5  # lines of one content that an answer can hold, if there are too many for all
 _BEFORE = 60  # bytes of a long line before the match
@@ -197,7 +202,8 @@ _DEFINITION = re.compile(
 _Body = tuple[CoveredEntry, bytes, int]
 """An entry, its text, and the number of the first line."""
 
-ALL_LINES, LINES_OF_ONE = 60, 400
+ALL_LINES = 60
+LINES_OF_ONE = 400
 """Matching lines of a search that can all stand in an answer, wherever they are, and of a single event."""
 
 
@@ -308,7 +314,9 @@ class EntrySearcher:
 
         Up to `all_lines` matching lines are all spots; of more only the best of each content.
         """
-        self._contents, self._ripgrep, self._should_continue = contents, ripgrep, should_continue
+        self._contents = contents
+        self._ripgrep = ripgrep
+        self._should_continue = should_continue
         self._all_lines = all_lines
 
     async def search(self, entries: Sequence[CoveredEntry], pattern: str, context: int) -> EntrySearchResult:
@@ -316,7 +324,10 @@ class EntrySearcher:
 
         Raises ToolError if the pattern is invalid.
         """
-        result, batch, size, digests = EntrySearchResult(), list[_Body](), 0, set[str]()
+        result = EntrySearchResult()
+        batch = list[_Body]()
+        size = 0
+        digests = set[str]()
         for entry in entries:
             if entry.digest in digests:
                 continue
@@ -333,10 +344,12 @@ class EntrySearcher:
                 continue  # a recalled index repeats words and names a pattern that was looked for
             name, _, _ = entry.line.label.partition(" ")
             batch.append((entry, *await asyncio.to_thread(file_lines, name, data)))
-            result.searched, size = result.searched + 1, size + len(data)
+            result.searched = result.searched + 1
+            size = size + len(data)
             if size >= _BATCH_BYTES or len(batch) >= _BATCH_TEXTS:
                 result.hits += await self._search_batch(batch, pattern, context)
-                batch, size = [], 0
+                batch = []
+                size = 0
         if batch or not result.searched:
             result.hits += await self._search_batch(batch, pattern, context)
         weights = weigh_best_lines([hit.alternatives for hit in result.hits])
@@ -354,7 +367,8 @@ class EntrySearcher:
     async def _search_batch(self, batch: Sequence[_Body], pattern: str, context: int) -> list[EntryHit]:
         names = [entry.line.label.encode("utf-8", "replace") if entry.digest else b"" for entry, *_ in batch]
         bodies = [data for _, data, _ in batch]
-        plain, texts = plain_pattern(pattern), [*bodies, *names]
+        plain = plain_pattern(pattern)
+        texts = [*bodies, *names]
         matches, _ = await match_lines(texts, pattern, plain, self._ripgrep)
         if plain is None:
             matches = await match_alternatives(texts, pattern, matches, self._ripgrep)
@@ -437,7 +451,8 @@ def _alternatives(matches: Sequence[LineMatch]) -> tuple[frozenset[str], ...]:
 
 def _spot(data: bytes, match: LineMatch, lines: int, rank: int, changes: bool) -> HitLine:
     """Return a matching line with up to so many lines before and after it; `changes`: of an edit's call."""
-    before, after = list[bytes](), list[bytes]()
+    before = list[bytes]()
+    after = list[bytes]()
     end = match.start - 1
     while end >= 0 and len(before) < lines:
         start = data.rfind(b"\n", 0, end) + 1

@@ -73,7 +73,9 @@ _NOTHING = "nothing found"
 _WITH_NUMBER = re.compile(
     r"\^?\s*(?:\\d|\[0-9\]|\d)[+*?\d]*:"
 )  # a pattern for lines as an answer prints them
-_FEW_LINES, _FEW_WEAK = 3, 12  # of a pattern in an index: then it may be meant for what lies elsewhere
+# of a pattern in an index: then it may be meant for what lies elsewhere
+_FEW_LINES = 3
+_FEW_WEAK = 12
 _MAX_SEQS = 6  # events that the description of an answer names
 
 
@@ -110,8 +112,11 @@ class IndexRecall:
         limits: RecallLimits,
         clock: Callable[[], float],
     ) -> None:
-        self._contents, self._count_tokens, self._ripgrep = contents, count_tokens, ripgrep
-        self._limits, self._clock = limits, clock
+        self._contents = contents
+        self._count_tokens = count_tokens
+        self._ripgrep = ripgrep
+        self._limits = limits
+        self._clock = clock
 
     async def recall_index(self, entry: CacheEntry, args: RecallArguments, origins: Origins) -> ToolResult:
         """Return the table of contents of an index, or the lines in all that it covers. Raises ToolError."""
@@ -320,12 +325,14 @@ class IndexRecall:
             newest_first = CoveredEntries(tuple(sorted(sources, key=lambda entry: -entry.seq)))
             limit = self._time_limit()
             found = await self._search(f"{name} · ", newest_first, args, origins, limit, others)
-            text, about = found.text, found.part
+            text = found.text
+            about = found.part
         else:
             lines, left_out = await self._entry_lines(entries, origins)
             if left_out:
                 name = f"{name} · only up to e{left_out - 1}: the rest is too large for one call"
-            text, about = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens), ""
+            text = await self._paged(f"{name} ·", lines, args, self._limits.entry_tokens)
+            about = ""
         is_own = origins.is_of_caller(entries[0].session_id)
         what = handle.text if is_own else f"{handle.index[:SHORT_DIGITS]} {handle.text}"
         return ToolResult(text.encode("utf-8", "replace"), target=_target(what, args), about=about)
@@ -357,7 +364,8 @@ class IndexRecall:
 
     async def _paged(self, head: str, lines: Sequence[str], args: RecallArguments, max_tokens: int) -> str:
         """Return a page of lines from `start_line` on, with what to ask for next."""
-        first, last = args.start_line or 1, min(args.end_line or len(lines), len(lines))
+        first = args.start_line or 1
+        last = min(args.end_line or len(lines), len(lines))
         if not lines:
             return head
         if first > len(lines) or last < first:

@@ -114,7 +114,9 @@ class Paginator:
         max_tokens: int,
         count_tokens: CountTokens,
     ) -> None:
-        self._lines, self._max_tokens, self._count = lines, max_tokens, count_tokens
+        self._lines = lines
+        self._max_tokens = max_tokens
+        self._count = count_tokens
 
     async def page_at(self, line: int, char: int) -> TextPage:
         """Return the page that begins at a line (from 1) and a character in it (from 0).
@@ -143,7 +145,9 @@ class Paginator:
         return [len(line.encode()) // _ESTIMATE + 1 for line in self._lines]
 
     def _cuts(self, tokens: Sequence[int], start: LinePosition) -> list[LinePosition]:
-        cuts, used, first_char = [start], 0, start[1]
+        cuts = [start]
+        used = 0
+        first_char = start[1]
         for number in range(start[0], len(self._lines) + 1):
             size = tokens[number - 1]
             if used and used + size > self._max_tokens:
@@ -158,7 +162,8 @@ class Paginator:
         return cuts
 
     def _page(self, cuts: Sequence[LinePosition], index: int) -> TextPage:
-        (first, first_char), end = cuts[index], cuts[index + 1] if index + 1 < len(cuts) else (0, 0)
+        first, first_char = cuts[index]
+        end = cuts[index + 1] if index + 1 < len(cuts) else (0, 0)
         if end == (0, 0):
             last = len(self._lines)
         elif end[1]:
@@ -188,13 +193,17 @@ def file_lines(tool: str, data: bytes) -> tuple[bytes, int]:
     match = _HEAD.match(data) if tool == _READ_TOOL else None
     if match is None:
         return data, number_of_first_line(tool, data)
-    parts, count, start = [], 0, match.end()
+    parts = []
+    count = 0
+    start = match.end()
     while start < len(data):
         end = data.find(b"\n", start + _COUNTED_PIECE) + 1 or len(data)
         part, replaced = _NUMBER.subn(b"", data[start:end])
         parts.append(part)
-        count, start = count + replaced, end
-    first, last = int(match[1]), int(match[2])
+        count = count + replaced
+        start = end
+    first = int(match[1])
+    last = int(match[2])
     return (b"".join(parts), first) if count == last - first + 1 else (data, 1)
 
 
@@ -212,9 +221,13 @@ def part_of_file(tool: str, target: str, first_line: str) -> tuple[str, Lines] |
 
 MAX_LINE = 200  # characters of a line in an answer
 # A content is small if it has few lines, which may be long ones, or few bytes, about 300 tokens.
-_SMALL_LINES, _MAX_SMALL_BYTES = 15, 4_000
-SMALL_BYTES, _MAX_SMALL_LINES = 1_200, 40
-_TINY_LINES, TINY_BYTES = 10, 400  # the bytes are about 100 tokens
+_SMALL_LINES = 15
+_MAX_SMALL_BYTES = 4_000
+SMALL_BYTES = 1_200
+_MAX_SMALL_LINES = 40
+# the bytes are about 100 tokens
+_TINY_LINES = 10
+TINY_BYTES = 400
 
 
 class ContextLines(msgspec.Struct, frozen=True):
@@ -318,13 +331,16 @@ class PlainPattern(msgspec.Struct, frozen=True):
         if self.is_any_case:
             pieces = (text[start : start + _PIECE].lower() for start in range(0, len(text), _PIECE))
             text = b"".join(pieces)
-        number, counted, position = 1, 0, 0
+        number = 1
+        counted = 0
+        position = 0
         while (found := _find(text, self.literal, position)) >= 0:
             start = text.rfind(b"\n", position, found) + 1 or position
             end = text.find(b"\n", found)
             end = len(text) if end < 0 else end
             number += text.count(b"\n", counted, start)
-            counted, position = start, end + 1
+            counted = start
+            position = end + 1
             if match := self.regex.search(text, start, end):
                 yield LineMatch(number, start, end, match.start())
 
@@ -376,7 +392,10 @@ def split_alternatives(pattern: str) -> list[str]:
         return []
     leading = _LEADING_FLAGS.match(pattern)
     flags = leading[0] if leading else ""
-    parts, begin, groups, classes = list[str](), len(flags), 0, 0
+    parts = list[str]()
+    begin = len(flags)
+    groups = 0
+    classes = 0
     position = begin
     while position < len(pattern):
         sign = pattern[position]

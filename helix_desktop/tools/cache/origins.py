@@ -19,7 +19,9 @@ from helix_desktop.domain.store import CacheEntry, ContentReader, SessionSummary
 from helix_desktop.domain.text_format import ellipsize, format_bytes, utc_minute
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
-_TITLE_CAP, _COMMAND_CAP = 40, 80  # characters
+# characters
+_TITLE_CAP = 40
+_COMMAND_CAP = 80
 _NO_END = 2**63  # of a log: more events than any has
 
 
@@ -71,7 +73,8 @@ class Origins:
 
     def __init__(self, contents: ContentReader, session: CallingSession | None) -> None:
         """Without a calling session only what the store tells is known."""
-        self._contents, self._session = contents, session
+        self._contents = contents
+        self._session = session
         self._seqs: dict[str, int] | None = None
         self._indexes: dict[str, str] | None = None  # of the caller's rewrites, and whose events they number
         self._listed: dict[str, SessionSummary] | None = None
@@ -190,7 +193,8 @@ def content_name(entry: CacheEntry) -> str:
 
 
 _ENTRIES = re.compile(r"(?:([0-9a-f]{8,64})[\s,:]+)?e(\d{1,6})(?:\s*[-–]\s*e?(\d{1,6}))?")
-_MAX_NEAR, _NEAR_PREFIX = 5, 4
+_MAX_NEAR = 5
+_NEAR_PREFIX = 4
 
 
 class EntryRange(msgspec.Struct, frozen=True):
@@ -210,7 +214,8 @@ def parse_handle(text: str) -> str | EntryRange:
     """Return the digits of a hash, or the entries that a text names. Raises ToolError for anything else."""
     plain = text.strip().strip("\"'`").rstrip("….").lower()
     if match := _ENTRIES.fullmatch(plain):
-        first, last = int(match[2]), int(match[3] or match[2])
+        first = int(match[2])
+        last = int(match[3] or match[2])
         if last < first:
             raise ToolError(f"{text[:80]!r} ends before it begins.", fix=f"Write e{last}-e{first}.")
         return EntryRange(first, last, match[1] or "")
@@ -225,7 +230,8 @@ def parse_handle(text: str) -> str | EntryRange:
 
 class HandleResolver:
     def __init__(self, contents: ContentReader, origins: Origins) -> None:
-        self._contents, self._origins = contents, origins
+        self._contents = contents
+        self._origins = origins
 
     async def resolve(self, prefix: str) -> str:
         """Return the digest. Raises ToolError, with the candidates if there are several, or near ones."""

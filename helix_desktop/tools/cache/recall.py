@@ -59,7 +59,9 @@ from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _text = TextContext("Tools")
 
-_MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
+# characters shown of a line, and how many of them before the match
+_MAX_LINE = 400
+_BEFORE = 100
 _SYNTAX_ERROR = "error: "  # of ripgrep, before what is wrong with a pattern
 _MAX_COUNTED = 100_000  # matching lines
 _MAX_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show
@@ -139,9 +141,11 @@ def rows_of(
     whose name stands above its lines, and comes with them.
     """
     matches = {match.number: match for match in found}
-    rows, last = list[MatchedLine](), 0
+    rows = list[MatchedLine]()
+    last = 0
     for number in matches:
-        start, end = max(number - context, 1), min(number + context, len(lines))
+        start = max(number - context, 1)
+        end = min(number + context, len(lines))
         if len(rows) >= _MAX_ROWS:
             break
         if has_numbers and (name := _line_of_file(lines, start, last)):
@@ -204,14 +208,17 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Without the session that calls, entry numbers are those of indexes only."""
-        self._contents, self._count_tokens, self._ripgrep = contents, count_tokens, ripgrep
+        self._contents = contents
+        self._count_tokens = count_tokens
+        self._ripgrep = ripgrep
         self._session = session
         self._covered = IndexRecall(contents, count_tokens, ripgrep, limits or RecallLimits(), clock)
 
     async def run(
         self, call_id: str, args: RecallArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        origins, handle = Origins(self._contents, self._session), parse_handle(args.hash)
+        origins = Origins(self._contents, self._session)
+        handle = parse_handle(args.hash)
         resolver = HandleResolver(self._contents, origins)
         with store_errors_as_tool_errors():
             if isinstance(handle, EntryRange):
@@ -226,7 +233,8 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                     return await self._covered.recall_entries(entries, handle, args, origins, others)
                 digest = entries[0].digest
             else:
-                digest, others = await resolver.resolve(handle), None
+                digest = await resolver.resolve(handle)
+                others = None
             entry = await self._contents.entry(digest)
             if entry.kind == "index":
                 return await self._covered.recall_index(entry, args, origins)
@@ -239,8 +247,10 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
     async def _recall_content(
         self, digest: str, args: RecallArguments, origins: Origins, contexts: Sequence[int]
     ) -> ToolResult:
-        data, entry = await self._contents.get(digest), await self._contents.entry(digest)
-        head, name = heading(entry, await origins.of_content(entry)), content_name(entry)
+        data = await self._contents.get(digest)
+        entry = await self._contents.entry(digest)
+        head = heading(entry, await origins.of_content(entry))
+        name = content_name(entry)
         image = identify_image(data, digest, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
             model_text = f"{head}: {image.summary}."
@@ -276,7 +286,8 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
                 text = lines.data.decode("utf-8", "replace")
                 return RecalledText(f"{head}\n{text}", of=page.text)
         numbered = max(lines.first, 1)
-        part, skipped = lines.part(numbered, last), numbered - 1
+        part = lines.part(numbered, last)
+        skipped = numbered - 1
         pages = Paginator(part, max_tokens, with_line_numbers(self._count_tokens))
         page = (await pages.page_at(first - skipped, args.start_char)).moved(skipped)
         beyond = lines.beyond(args) if page.last == lines.last else ""
@@ -335,7 +346,8 @@ class RecallCachedContent(UnguardedTool[RecallArguments]):
         lines: _Lines,
     ) -> list[MatchedLine]:
         """Return the matching lines of a part, with those around them where there is room for all."""
-        context, max_tokens = args.context or 0, args.max_tokens or PAGE_TOKENS
+        context = args.context or 0
+        max_tokens = args.max_tokens or PAGE_TOKENS
         rows = await asyncio.to_thread(rows_of, part, first, found, context, lines.has_numbers)
         # What stands beside a line that a search found is elsewhere in its file.
         for wider in lines.contexts if args.context is None and not lines.has_numbers else ():
@@ -383,7 +395,8 @@ class _Lines(msgspec.Struct, frozen=True):
 
     def range(self, args: RecallArguments) -> tuple[int, int]:
         """Return the first and the last requested line. Raises ToolError when there are none."""
-        first, last = max(args.start_line or 1, self.first), min(args.end_line or self.last, self.last)
+        first = max(args.start_line or 1, self.first)
+        last = min(args.end_line or self.last, self.last)
         if first > self.last or last < first:
             there = f"the lines of {self.part_of}" if self.part_of else pluralize(self.last, "line")
             raise ToolError(

@@ -38,10 +38,9 @@ _MAX_NAME = 100  # characters of a hit's tool and target
 _MAX_EQUAL = 5  # contents with the same lines that are named
 _MAX_LINES = 3  # lines of one hit
 _MAX_SPLIT = 10  # contents with the same lines whose context lines are compared
-_MAX_BODY_BYTES, _MAX_READ_BYTES = (
-    256 * 1024,
-    2 * 1024 * 1024,
-)  # of one content, of all, read for context lines
+# of one content, of all, read for context lines
+_MAX_BODY_BYTES = 256 * 1024
+_MAX_READ_BYTES = 2 * 1024 * 1024
 _WIDE_TOKENS = 1_000  # up to which an answer takes lines around the matches
 _NARROW = ContextLines(0, 0)
 _PARTIAL_SHARE = 0.6  # of the best one's weight that a hit with some of the words has at least
@@ -156,7 +155,9 @@ def merge_equal(hits: Iterable[Hit]) -> list[Hit]:
 
 class HitWriter:
     def __init__(self, contents: ContentReader, origins: Origins, count_tokens: CountTokens) -> None:
-        self._contents, self._origins, self._count_tokens = contents, origins, count_tokens
+        self._contents = contents
+        self._origins = origins
+        self._count_tokens = count_tokens
         self._bodies: dict[str, tuple[bytes, ...]] = {}
         self._bytes_left = _MAX_READ_BYTES
 
@@ -182,7 +183,8 @@ class HitWriter:
                 wider = await self._wider_lines(hit, around)
                 size = sum(await self._count_tokens([f"{line}\n" for line in wider]))
                 if wider and sum(sizes) - sizes[place] + size <= min(max_tokens, _WIDE_TOKENS):
-                    blocks[place], sizes[place] = wider, size
+                    blocks[place] = wider
+                    sizes[place] = size
         return ["\n".join(block) for block in blocks]
 
     async def _wider_lines(self, hit: Hit, around: ContextLines) -> list[str]:
@@ -208,7 +210,8 @@ class HitWriter:
         """Return the lines of a hit: hash, name and where it arose, then the best lines with numbers."""
         match_text = pluralize(hit.count, "matching line") if hit.count else "found in its name only"
         if hit.entry is None:
-            origins, index = self._origins, hit.index
+            origins = self._origins
+            index = hit.index
             origin = origins.of_event(hit.seq) if index is None else await origins.of_content(index)
             head = [f"{_handle(hit)} {hit.speaker}", *_place(origin)]
         else:
@@ -226,7 +229,8 @@ class HitWriter:
     async def _rows(self, hit: Hit, around: ContextLines) -> list[tuple[str, str, str]] | None:
         """Return position, `:` or `-`, and text of each line; None if the content is too large to be read."""
         matches = {match.line: match for match in hit.lines}
-        is_narrow, header = around == _NARROW, hit.header
+        is_narrow = around == _NARROW
+        header = hit.header
         if is_narrow and (matches or hit.entry is None or hit.entry.size > TINY_BYTES):
             return [_match_row(hit, match, header) for match in hit.lines]
         lines = await self._body(hit)

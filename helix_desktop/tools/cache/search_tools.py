@@ -48,7 +48,9 @@ from helix_desktop.tools.cache.search_hits import (
 from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _LIST_CURSOR = re.compile(r"[!-~]{1,400}")
-_MAX_ARGUMENT, _MAX_FIRST_LINE = 100, 60  # characters
+# characters
+_MAX_ARGUMENT = 100
+_MAX_FIRST_LINE = 60
 _ORDERS: dict[str, EntryOrder] = {
     "newest": "newest",
     "oldest": "oldest",
@@ -75,7 +77,8 @@ class ListCachedContent(UnguardedTool[ListCacheArguments]):
 
     def __init__(self, contents: ContentReader, session: CallingSession | None = None) -> None:
         """The session that calls sees by event what arose in it; other programs see whole hashes."""
-        self._contents, self._session = contents, session
+        self._contents = contents
+        self._session = session
 
     async def run(self, call_id: str, args: ListCacheArguments, on_output: OutputCallback) -> ToolResult:
         """Return a page of entries with their hashes, and the next cursor. Raises ToolError."""
@@ -217,14 +220,18 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         clock: Callable[[], float] = time.monotonic,
         session: CallingSession | None = None,
     ) -> None:
-        self._contents, self._count_tokens = contents, count_tokens
-        self._limits, self._clock, self._session = limits or SearchLimits(), clock, session
+        self._contents = contents
+        self._count_tokens = count_tokens
+        self._limits = limits or SearchLimits()
+        self._clock = clock
+        self._session = session
 
     async def run(
         self, call_id: str, args: SearchCacheArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """Return the hits with their hashes and lines, and how far the search went. Raises ToolError."""
-        position, origins = _position(args), Origins(self._contents, self._session)
+        position = _position(args)
+        origins = Origins(self._contents, self._session)
         with store_errors_as_tool_errors():
             outcome = await self._search(args, position, origins)
             total = (await self._contents.totals()).entries
@@ -247,7 +254,8 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
         self, position: SearchPosition, outcome: SearchOutcome, count: int, left: int
     ) -> SearchPosition | None:
         """Return where the next answer begins; None if there is no more."""
-        until, upto = position.until or outcome.newest_ms, position.upto or self._upto()
+        until = position.until or outcome.newest_ms
+        upto = position.upto or self._upto()
         if count < left:
             return SearchPosition(until, upto, position.skip + count, position.cursor)
         return SearchPosition(until, upto, 0, outcome.cursor) if outcome.cursor else None
@@ -265,7 +273,8 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
             kinds=AGENT_KINDS,
             until=position.until or None,
         )
-        terms, should_continue = parse_query(args.query), self._should_continue()
+        terms = parse_query(args.query)
+        should_continue = self._should_continue()
         try:
             results = await self._contents.search(
                 args.query, entry_filter, max(_BATCH, args.limit), position.cursor, should_continue
@@ -328,7 +337,8 @@ class SearchCachedContent(UnguardedTool[SearchCacheArguments]):
 
     def _should_continue(self) -> Callable[[int], bool]:
         """Return a predicate: may another content of this many bytes be read?"""
-        deadline, remaining_bytes = self._clock() + self._limits.max_seconds, [self._limits.max_bytes]
+        deadline = self._clock() + self._limits.max_seconds
+        remaining_bytes = [self._limits.max_bytes]
 
         def should_continue(size: int) -> bool:
             remaining_bytes[0] -= size

@@ -123,7 +123,8 @@ def pdf_text(data: bytes, clock: Callable[[], float] = time.monotonic, max_pages
             except _OutOfTime:
                 break
             except PdfRefused as error:  # the others may be readable
-                text, failure = "", error.reason
+                text = ""
+                failure = error.reason
             pages = number
             if text:
                 parts.append(f"[Page {number}]\n{text}\n")
@@ -171,7 +172,8 @@ class JailedFileReader:
         try:
             with self._jail.open_file(path) as opened:
                 data = opened.file.read(max_bytes + 1)
-                size, version = opened.stamp.size, version_of(opened)
+                size = opened.stamp.size
+                version = version_of(opened)
         except ToolError as error:
             raise InvalidInput(_not_attached(name), *_reason(error)) from error
         except OSError as error:
@@ -223,7 +225,9 @@ class PromptFolder:
 
     def __init__(self, jail: Jail, folder: str, scope: PromptScope, display_folder: str = "") -> None:
         """`folder` is a path in the jail, empty for all of it; `display_folder` is what the user calls it."""
-        self._jail, self._folder, self._scope = jail, folder, scope
+        self._jail = jail
+        self._folder = folder
+        self._scope = scope
         self._display_folder = display_folder or folder
 
     def read_all(self) -> Iterator[PromptFile | UnusableFile]:
@@ -245,7 +249,8 @@ class PromptFolder:
 
     def _find(self) -> Iterator[str | UnusableFile]:
         """Yield the paths of what may be a prompt file, by name, those of subfolders later."""
-        pending, room = [""], _MAX_ENTRIES
+        pending = [""]
+        room = _MAX_ENTRIES
         while pending:
             folder = pending.pop(0)
             entries = self._list(folder)
@@ -297,7 +302,8 @@ class PromptFolder:
             try:
                 return parse_prompt_file(data, name, self._scope, self._display(path))
             except UnicodeDecodeError:
-                why, fix = text("It isn't UTF-8 text."), text("Save it as UTF-8 text.")
+                why = text("It isn't UTF-8 text.")
+                fix = text("Save it as UTF-8 text.")
         return UnusableFile(self._display(path), why, fix, command_key(name))
 
     def _refused(self, path: str, error: ToolError) -> UnusableFile:

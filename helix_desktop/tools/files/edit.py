@@ -75,7 +75,9 @@ class FileWrite(msgspec.Struct, frozen=True):
 
 class FileWriter:
     def __init__(self, jail: Jail, tool: str, is_run: IsRun) -> None:
-        self._jail, self._tool, self._is_run = jail, tool, is_run
+        self._jail = jail
+        self._tool = tool
+        self._is_run = is_run
 
     def approval_request(self, call_id: str, changes: Sequence[FileWrite]) -> ApprovalRequest:
         paths = [change.path for change in changes]
@@ -159,9 +161,12 @@ def _lines(data: bytes | None) -> str:
 
 
 _SHOWN_LINES = 5
-_SIMILAR_LINES, _SIMILAR_CHARS = 20, 1_500  # of the file, shown for a text that is only alike
+# of the file, shown for a text that is only alike
+_SIMILAR_LINES = 20
+_SIMILAR_CHARS = 1_500
 _LEAST_RATIO = 0.7  # of equal characters in a line that is like another one
-_LEAST_COMPARED_CHARS, _MAX_COMPARED_CHARS = 8, 400
+_LEAST_COMPARED_CHARS = 8
+_MAX_COMPARED_CHARS = 400
 _COMPARED_LINES = 50  # those with the most words in common: all of a large file would take seconds
 _WORD = re.compile(r"\w+")
 _LINE_NUMBERS = re.compile(r"^\d+:", re.MULTILINE)  # as a range of lines is read
@@ -212,15 +217,18 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, Replacements
     encoding, text = _as_utf8(rel, data)
     if not encoding and not edit.new_text.isascii():
         raise _unknown_encoding(rel, data)
-    old, new = _as_in_file(text, edit.old_text), _as_in_file(text, edit.new_text)
+    old = _as_in_file(text, edit.old_text)
+    new = _as_in_file(text, edit.new_text)
     starts = _offsets(text, old)
     if not starts and (mixed := _with_other_line_ends(rel, text, edit)):
         old, new = mixed
         starts = _offsets(text, old)
     note = ""
     if not starts and encoding and (spelled := _with_other_letters(rel, text.decode(), old.decode())):
-        old, new = spelled.encode(), written_like(spelled, new.decode()).encode()
-        starts, note = _offsets(text, old), letters_note(spelled)
+        old = spelled.encode()
+        new = written_like(spelled, new.decode()).encode()
+        starts = _offsets(text, old)
+        note = letters_note(spelled)
     if not starts:
         raise _not_found(rel, text, edit.old_text, is_text=bool(encoding))
     if len(starts) > 1 and not edit.replace_all:
@@ -249,10 +257,13 @@ def refuse_marker(argument: str, text: str) -> None:
 def lines_of(rel: str, data: bytes, offsets: list[int]) -> dict[int, int]:
     """Return the line of each place in a file's text, as UTF-8. Raises ToolError for invalid UTF-16."""
     _, text = _as_utf8(rel, data)
-    lines, line, counted = dict[int, int](), 1, 0
+    lines = dict[int, int]()
+    line = 1
+    counted = 0
     for offset in sorted(offsets):
         line += text.count(b"\n", counted, offset)
-        lines[offset], counted = line, offset
+        lines[offset] = line
+        counted = offset
     return lines
 
 
@@ -263,7 +274,8 @@ def reencode(rel: str, previous: bytes | None, content: str) -> tuple[bytes, str
     """
     if not previous:
         return content.encode(), ""
-    marked, preserved = utf16_encoding(previous), list[str]()
+    marked = utf16_encoding(previous)
+    preserved = list[str]()
     encoding = marked or ("utf-8" if b"\0" in previous else text_encoding(previous))
     if not encoding and not content.isascii():
         raise _unknown_encoding(rel, previous)
@@ -399,7 +411,9 @@ def _similar_text_hint(data: str, old: str) -> str:
     """Return what to do, with the lines of the file from the first that is like the first of `old`."""
     if _LINE_NUMBERS.sub("", old) in data:
         return "It is there without the line numbers: leave them out."
-    own_lines, lines = old.splitlines(), data.replace("\r\n", "\n").split("\n")  # as read_file numbers them
+    # as read_file numbers them
+    own_lines = old.splitlines()
+    lines = data.replace("\r\n", "\n").split("\n")
     number = _similar_place(lines, own_lines)
     if number is None:
         return _READ_AGAIN

@@ -25,7 +25,8 @@ def version_of(opened: OpenFile) -> FileVersion:
     A file that is written meanwhile gets no fingerprint, so that its next time counts as a change. One that
     was written just before gets no time, so that it is hashed next time.
     """
-    stamp, fingerprint = opened.stamp, _fingerprint(opened)
+    stamp = opened.stamp
+    fingerprint = _fingerprint(opened)
     if FileStamp.of(os.fstat(opened.file.fileno())) != stamp:
         fingerprint = ""
     modified_ns = 0 if fingerprint and _is_fresh(stamp) else stamp.mtime_ns
@@ -79,7 +80,8 @@ class JailedFileVersionChecker:
 
     def _check(self, versions: Sequence[FileVersion]) -> ChangeReport:
         changed: list[ChangedFile] = []
-        unchecked, bytes_left = 0, MAX_HASHED_TOGETHER
+        unchecked = 0
+        bytes_left = MAX_HASHED_TOGETHER
         for version in versions:
             try:
                 with self._jail.open_file(version.path) as opened:

@@ -24,7 +24,9 @@ from helix_desktop.tools.files.letters import composed, in_either_form
 from helix_desktop.tools.process import ProcessResult, Ripgrep, held, normalize_path
 from helix_desktop.tools.tool import UnguardedTool
 
-_MAX_LINES, _MAX_HIT_FILES, _MAX_BINARIES = 2_000, 500, 20
+_MAX_LINES = 2_000
+_MAX_HIT_FILES = 500
+_MAX_BINARIES = 20
 _BINARY = re.compile(r'(\./[^\0]*?|[^\0\n]+?): binary file matches \(found "\\0" byte around offset \d+\)\n')
 _SECRETS_LEFT_OUT = "; files that may hold keys, such as .env, are not searched: read_file asks the user"
 _OTHER_LETTERS = "(the letters of the text are composed otherwise, as e + U+0301 in place of é)\n"
@@ -45,7 +47,8 @@ class SearchText(UnguardedTool[SearchTextArguments]):
     arguments_type = SearchTextArguments
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
-        self._jail, self._ripgrep = jail, ripgrep
+        self._jail = jail
+        self._ripgrep = ripgrep
 
     async def run(
         self, call_id: str, args: SearchTextArguments, on_output: OutputCallback = ignore_output
@@ -266,7 +269,8 @@ class FindFiles(UnguardedTool[FindFilesArguments]):
     arguments_type = FindFilesArguments
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
-        self._jail, self._ripgrep = jail, ripgrep
+        self._jail = jail
+        self._ripgrep = ripgrep
 
     async def run(
         self, call_id: str, args: FindFilesArguments, on_output: OutputCallback = ignore_output
@@ -297,7 +301,8 @@ async def same_name_hint(jail: Jail, ripgrep: Ripgrep, path: str) -> str:
         _, result = await list_files(jail, ripgrep, ".")
     except ToolError:
         return ""
-    listed, name = await asyncio.to_thread(_names, result.output), path.rpartition("/")[2]
+    listed = await asyncio.to_thread(_names, result.output)
+    name = path.rpartition("/")[2]
     places = [escape_hidden_name(found) for found in listed if found.rpartition("/")[2] == name]
     return f"There is {' and '.join(places)}." if 0 < len(places) <= _MAX_PLACES else ""
 

@@ -66,7 +66,8 @@ class IgnoreFile:
             raise _unreadable(f"{error.strerror}.") from error
         stamp = (now.st_dev, now.st_ino, now.st_size, now.st_mtime_ns)
         if stamp != self._read_as:
-            self._rules, self._read_as = _read(self._path, now), stamp
+            self._rules = _read(self._path, now)
+            self._read_as = stamp
         return self._rules
 
 
@@ -351,7 +352,8 @@ class RootedJail:
     """What the jails of all systems have: the workspace's folder as it was when it was opened."""
 
     def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
-        self._unresolved_root, self._root = root.absolute(), root.resolve()
+        self._unresolved_root = root.absolute()
+        self._root = root.resolve()
         self.limits = PathLimits(self._root, hidden, read_only)
         self._opened_root = WorkspaceRoot(self._root)
 

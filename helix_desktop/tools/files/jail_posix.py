@@ -46,7 +46,8 @@ class _Walk(OpenFolders):
 
     def __init__(self, root: Path, path: str, parts: Sequence[str], create: bool) -> None:
         super().__init__(root, follows_link=False)
-        self._path, self._make = path, create
+        self._path = path
+        self._make = create
         self._pending = list(parts)
         self._link_count = 0
         self.last = ""
@@ -76,7 +77,8 @@ class _Walk(OpenFolders):
             name, mode = self._look_up(name)
         except FileNotFoundError:
             if not (self._pending and self._make):
-                self.last, self.rest = name, tuple(self._pending)
+                self.last = name
+                self.rest = tuple(self._pending)
                 return False
             os.mkdir(name, dir_fd=self.descriptor)
             mode = stat.S_IFDIR

@@ -70,7 +70,8 @@ class ReadFile(Tool[ReadFileArguments]):
     arguments_type = ReadFileArguments
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
-        self._jail, self._ripgrep = jail, ripgrep
+        self._jail = jail
+        self._ripgrep = ripgrep
 
     async def approval_request(self, call_id: str, args: ReadFileArguments) -> ApprovalRequest | None:
         """Return the approval request for a file that may hold keys; None for others and unreadable ones."""
@@ -103,7 +104,8 @@ class ReadFile(Tool[ReadFileArguments]):
 
     def _read(self, args: ReadFileArguments) -> ToolResult:
         with self._jail.open_file(args.path) as opened:
-            result, files = _read(opened, args), (version_of(opened),)
+            result = _read(opened, args)
+            files = (version_of(opened),)
             return msgspec.structs.replace(result, files=files, keep_whole=args.whole)
 
 
@@ -216,14 +218,17 @@ def _read_range(
 
 
 def _select_lines(lines: Iterable[bytes], first_line: int, last_line: int | None) -> tuple[list[bytes], int]:
-    selected, number = [], 0
+    selected = []
+    number = 0
     for number, line in enumerate(lines, 1):
         if number >= first_line and (last_line is None or number <= last_line):
             selected.append(line)
     return selected, number
 
 
-_DEFAULT_DEPTH, _MAX_DEPTH, _MAX_ITEMS = 2, 6, 1_000
+_DEFAULT_DEPTH = 2
+_MAX_DEPTH = 6
+_MAX_ITEMS = 1_000
 _NOT_EXPANDED = frozenset(
     {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"}
 )

@@ -39,7 +39,9 @@ class SkillJail:
     """
 
     def __init__(self, jail: Jail, home: Path, open_jail: Callable[[Path], Jail]) -> None:
-        self._jail, self._home, self._open_jail = jail, home, open_jail
+        self._jail = jail
+        self._home = home
+        self._open_jail = open_jail
         self._user_jails: dict[str, Jail] = {}
 
     @property
@@ -166,7 +168,8 @@ def _read_folder(jail: Jail, folder: str, scope: PromptScope) -> Iterator[tuple[
         name = entry.name if is_command_name(entry.name) else ""
         try:
             with jail.open_file(path) as opened:
-                data, real_path = opened.file.read(MAX_SKILL_BYTES + 1), opened.path
+                data = opened.file.read(MAX_SKILL_BYTES + 1)
+                real_path = opened.path
             count += 1
             if count > MAX_SKILLS:
                 why = text("Only the first {count} skills of a folder are read.", count=MAX_SKILLS)

@@ -183,7 +183,8 @@ class AutoRunGuard:
                 self._others = [state for state in self._others if state is not before]
             with self.saved_changes.exclusive():
                 changes = self._compare(before, takes_out)
-            unreported, self._unreported = self._unreported, ()
+            unreported = self._unreported
+            self._unreported = ()
             self._undecided += tuple(change for change in changes if change.change_id)
             if not self._confined_count:
                 self._before = None
@@ -309,7 +310,8 @@ class AutoRunGuard:
                 text("{file} can't be compared.", file=entry.path),
                 text("Helix keeps no copy of it, because it may hold keys or is large."),
             )
-        before, after = _file_state(entry.safe_content), _file_state(entry.content)
+        before = _file_state(entry.safe_content)
+        after = _file_state(entry.content)
         diff = diff_states(before, entry.safe_content.data, after, entry.content.data)
         return PatchFile(FileChange(entry.path, before, after), diff)
 
@@ -500,7 +502,8 @@ class AutoRunGuard:
 
     def _follow(self, state: AutoRunState, configs: list[tuple[str, str]], tops: list[str]) -> None:
         """See what configurations include, and where they have hooks; each with its git folder."""
-        seen, parsed = set[tuple[str, str]](), dict[str, list[GitSetting]]()
+        seen = set[tuple[str, str]]()
+        parsed = dict[str, list[GitSetting]]()
         while configs:
             pair = configs.pop()
             if pair in seen:
@@ -740,7 +743,8 @@ def _holds_keys(path: str) -> bool:
 
 
 def _redacted(change: AutoRunChange, redaction: Redaction) -> AutoRunChange:
-    path, reasons = redaction.redact_text(change.path), tuple(map(redaction.redact_text, change.reasons))
+    path = redaction.redact_text(change.path)
+    reasons = tuple(map(redaction.redact_text, change.reasons))
     return msgspec.structs.replace(change, path=path, reasons=reasons)
 
 
@@ -750,7 +754,8 @@ def _with_data(content: Content, data: bytes) -> Content:
 
 def _judged_todo(content: Content, former: Content) -> tuple[tuple[str, ...], Content]:
     known = Counter(line for line in former.data.splitlines() if _EXEC.match(line))
-    lines, planted = [], []
+    lines = []
+    planted = []
     for line in content.data.splitlines(keepends=True):
         bare = line.rstrip(b"\r\n")
         if _EXEC.match(bare) and not known[bare]:

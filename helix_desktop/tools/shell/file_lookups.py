@@ -235,7 +235,8 @@ class FolderTree:
     """
 
     def __init__(self, root: str) -> None:
-        self._root, self._temporary = root, str(temporary_base())
+        self._root = root
+        self._temporary = str(temporary_base())
         self._known: dict[str, _Folder] = {}
 
     @property
@@ -245,7 +246,8 @@ class FolderTree:
 
     def folders(self) -> dict[str, dict[str, bool]]:
         """Return all folders with those of their names that matter."""
-        known, found = self._known, dict[str, _Folder]()
+        known = self._known
+        found = dict[str, _Folder]()
         pending = [self._root]
         while pending:
             path = pending.pop()
@@ -265,7 +267,8 @@ class FolderTree:
     def _read(self, path: str, stamp: tuple[int, ...]) -> _Folder:
         now = time.time_ns()
         names: dict[str, bool] = {}
-        folders, links = [], []
+        folders = []
+        links = []
         with os.scandir(path) as entries:
             for entry in entries:
                 is_folder = entry.is_dir(follow_symlinks=False)

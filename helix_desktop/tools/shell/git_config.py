@@ -97,7 +97,8 @@ def parse_git_config(data: bytes) -> list[GitSetting]:
                 raise InvalidConfig
             section, _, dotted = header[1].lower().partition(".")
             quoted = re.sub(r"\\(.)", r"\1", header[2] or "")
-            subsection, at = ".".join(filter(None, (dotted, quoted))), header.end()
+            subsection = ".".join(filter(None, (dotted, quoted)))
+            at = header.end()
         else:
             name = _NAME.match(text, at)
             if name is None:
@@ -166,7 +167,8 @@ def files_in_value(value: str, top: str, home: str, planned: str = "") -> Iterat
 
     A command without a slash is found by the PATH. Folders that the line names may be where it goes first.
     """
-    folders, names = [top], list[str]()
+    folders = [top]
+    names = list[str]()
     is_command = True
     for word in _WORDS.findall(value.encode("latin-1").decode(errors="surrogateescape")):
         is_operator = bool(_OPERATOR.fullmatch(word))
@@ -250,9 +252,11 @@ def is_run_by_git(path: Path, home: Path) -> bool:
 
 def _tops(root: Path) -> Iterator[Path]:
     """Yield the folders with a `.git`, topmost first."""
-    pending, visited = [str(root)], 0
+    pending = [str(root)]
+    visited = 0
     while pending and visited < _MAX_FOLDERS:
-        folders, pending = pending, []
+        folders = pending
+        pending = []
         for folder in folders:
             visited += 1
             try:
@@ -268,7 +272,8 @@ def _tops(root: Path) -> Iterator[Path]:
 
 def _git_folders(top: Path, read_only: dict[Path, None]) -> Iterator[Path]:
     """Yield the folders of git that a `.git` is or names, with those of submodules and work trees in it."""
-    pending, seen = [_real(top, ".git")], set[Path]()
+    pending = [_real(top, ".git")]
+    seen = set[Path]()
     while pending:
         path = pending.pop(0)
         if path in seen:

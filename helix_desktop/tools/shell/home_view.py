@@ -69,9 +69,13 @@ class LinkedProjects:
     def __init__(
         self, root: str, home: str, covered: Sequence[str], hidden: Sequence[str], lookups: FileLookups
     ) -> None:
-        self._root, self._home, self._covered = root, home, frozenset(covered)
-        self._around_root, self._around_home = set(parents(root)), {"/", *parents(home)}
-        self._hidden, self._lookups = frozenset(hidden), lookups
+        self._root = root
+        self._home = home
+        self._covered = frozenset(covered)
+        self._around_root = set(parents(root))
+        self._around_home = {"/", *parents(home)}
+        self._hidden = frozenset(hidden)
+        self._lookups = lookups
         self._projects: dict[str, None] = {}
         self.secrets: tuple[str, ...] = ()
         """Files in what was found whose names say that they hold keys."""
@@ -134,7 +138,8 @@ class LinkedProjects:
     def _git_folders(self, top: str) -> Iterator[str]:
         """Yield the git folders of a checkout that are elsewhere, and those that they borrow from."""
         lookups = self._lookups
-        pending, seen = [self._git_folder(f"{top}/.git")], set[str]()
+        pending = [self._git_folder(f"{top}/.git")]
+        seen = set[str]()
         while pending:
             folder = pending.pop()
             if not folder or folder in seen:
@@ -215,7 +220,8 @@ class LinkedProjects:
 
     def _dependencies(self, project: str) -> Iterator[str]:
         """Yield what the manifests and links of a project name outside it."""
-        pending, visited = [(project, 0)], 0
+        pending = [(project, 0)]
+        visited = 0
         while pending and visited < _MAX_FOLDERS:
             folder, depth = pending.pop(0)
             visited += 1
@@ -264,7 +270,9 @@ def _is_searched(entry: Entry) -> bool:
 
 
 _HOMES = ("/home", "/root", "/var/home")
-_WINDOWS_DRIVES, _DRIVE = "/mnt", re.compile("[a-z]")  # in the Windows Subsystem for Linux
+# in the Windows Subsystem for Linux
+_WINDOWS_DRIVES = "/mnt"
+_DRIVE = re.compile("[a-z]")
 _NO_HOMES = frozenset((
     "/", "/bin", "/dev", "/etc", "/lib", "/mnt", "/opt", "/proc", "/sbin", "/srv", "/sys", "/tmp", "/usr",
     "/usr/local", "/usr/sbin", "/var", "/var/lib", "/nonexistent",
@@ -365,7 +373,9 @@ class _Finder:
     def __init__(
         self, home: str, covered: Sequence[str], hidden: Sequence[str], lookups: FileLookups
     ) -> None:
-        self._home, self._covered, self._hidden = home, covered, frozenset(hidden)
+        self._home = home
+        self._covered = covered
+        self._hidden = frozenset(hidden)
         self._never = {home, "/", *parents(home)}
         self._lookups = lookups
         self.shown: dict[str, ShownPath] = {}

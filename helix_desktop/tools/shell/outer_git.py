@@ -27,7 +27,8 @@ from helix_desktop.permissions.git_folder_names import (
 from helix_desktop.system.files import read_start
 from helix_desktop.system.folders import NEW_FILE, OpenFolders, stat_in
 
-_GIT, _GITDIR = ".git", b"gitdir:"
+_GIT = ".git"
+_GITDIR = b"gitdir:"
 _PATH_CAP = 4096  # bytes of a file of git that holds a path
 _HEAD_CAP = 1024  # bytes
 _OBJECTS = "objects"  # of which only the top is looked at: names in it are hashes

@@ -36,7 +36,9 @@ class ReadingAccess:
     """Checks reading commands of the workspace at `root`, links resolved."""
 
     def __init__(self, root: Path, jail: Jail, environment: Mapping[str, str], ripgrep: Ripgrep) -> None:
-        self._root, self._jail, self._ripgrep = str(root), jail, ripgrep
+        self._root = str(root)
+        self._jail = jail
+        self._ripgrep = ripgrep
         self._search_path = environment.get("PATH", os.defpath)
         self.environment = _reading_environment(environment, self._root)
 
@@ -204,8 +206,12 @@ def _find_index(folder: str) -> Path | None:
     return None
 
 
-_HEADER, _NAMES_AT, _PADDING, _CHECKSUM = 12, 62, 8, 20
-_EXTENDED, _HAS_MORE_FLAGS = 3, 0x4000
+_HEADER = 12
+_NAMES_AT = 62
+_PADDING = 8
+_CHECKSUM = 20
+_EXTENDED = 3
+_HAS_MORE_FLAGS = 0x4000
 
 
 def _tracked_paths(index: Path) -> Iterator[str]:

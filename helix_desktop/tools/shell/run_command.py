@@ -192,7 +192,8 @@ class RunCommand(Tool[RunCommandArguments]):
         is_reading = await self._hidden_from_reading(args, sandbox) is not None
         network = network and not is_reading
         confined = confines(sandbox.kind, contains_home, network)
-        subject, root = args.command, str(self._context.root)
+        subject = args.command
+        root = str(self._context.root)
         has_folder = bool(args.folder.strip("./"))
         if has_folder and not confined:
             subject = f"{cd_command(args.folder)} && {subject}"
@@ -223,7 +224,8 @@ class RunCommand(Tool[RunCommandArguments]):
         protected: tuple[ProtectedPath, ...] = ()
         if not is_reading:
             links = await asyncio.to_thread(_links, root, args.folder, args.command)
-            lines, reading = self._context.reading_lines(), self._context.reading
+            lines = self._context.reading_lines()
+            reading = self._context.reading
             protected = await reading.protected_paths(args.command, args.folder, lines)
         asks_for_network = network and sandbox.kind != "none" and not self._context.current_grants().network
         refusal = await asyncio.to_thread(lasting_refusal, args.command, asks_for_network)
@@ -269,7 +271,8 @@ class RunCommand(Tool[RunCommandArguments]):
         git, which runs what the repository configures, only beside what runs code of the project anyway; and
         no search from which something would have to be hidden.
         """
-        context, root = self._context, str(self._context.root)
+        context = self._context
+        root = str(self._context.root)
         lines = tuple(line for line in context.reading_lines() if line in DEFAULT_LINES)
         found = asked_parts(args.command, args.folder, root, find_programs(lines))
         if context.contains_home or found is None:

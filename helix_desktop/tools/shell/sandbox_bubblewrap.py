@@ -204,7 +204,8 @@ class Bubblewrap:
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
         """Yield the process wrapped in bubblewrap; its `cwd` may be a folder that is held open."""
         command = [spec.command] if isinstance(spec.command, str) else spec.command
-        mounts, folder = _Mounts(scope), os.path.realpath(spec.cwd)
+        mounts = _Mounts(scope)
+        folder = os.path.realpath(spec.cwd)
         line = [self._program, *NAMESPACE_OPTIONS, *mounts.options(network)]
         end = ["--chdir", folder, "--", *command]
         environment = sandbox_environment(spec.environment, scope, "/tmp")
@@ -225,12 +226,14 @@ class _Mounts:
     """The mount options of a command; later ones cover earlier ones."""
 
     def __init__(self, scope: SandboxScope) -> None:
-        self._scope, self._view = scope, scope.view
+        self._scope = scope
+        self._view = scope.view
         self._filtered_files: list[Path] = []
 
     def options(self, network: bool) -> list[str]:
         """Return the options, with the mount points made that are in the copy of the home."""
-        scope, root = self._scope, self._scope.root
+        scope = self._scope
+        root = self._scope.root
         is_all = root == Path("/")
         bind_root = "--ro-bind" if scope.is_read_only else "--bind"
         words = [bind_root if is_all else "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
@@ -274,7 +277,8 @@ class _Mounts:
 
     def _around_hidden(self) -> list[Path]:
         """Return the folders of the workspace in which something is covered, parents first."""
-        root, home = self._scope.root, self._scope.home
+        root = self._scope.root
+        home = self._scope.home
         filtered_files = (entry.path for entry in self._view.shown if entry.is_filtered)
         paths = (*self._scope.hidden, *self._scope.read_only, *filtered_files)
         folders = {folder for path in paths for folder in path.parents if root in folder.parents}
@@ -296,7 +300,8 @@ class _Mounts:
 
     def _homes(self) -> Iterator[str]:
         """Yield the options that cover homes, and show what commands see of them."""
-        scope, view = self._scope, self._view
+        scope = self._scope
+        view = self._view
         covered = [folder for folder in view.covered if not folder.is_relative_to(scope.root)]
         for folder in covered:
             if folder != scope.home:

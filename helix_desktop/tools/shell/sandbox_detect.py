@@ -44,9 +44,11 @@ class SandboxProvider:
 
         `home_names` are the files and folders of a home that commands see.
         """
-        self._find, self._hidden = find, tuple(hidden)
+        self._find = find
+        self._hidden = tuple(hidden)
         self._home = Path(os.path.realpath(home or find_home(environ)))
-        self._home_names, self._environ = home_names, environ
+        self._home_names = home_names
+        self._environ = environ
         self._lock = asyncio.Lock()
         self._detected: Sandbox | None = None
 
@@ -66,7 +68,10 @@ class SandboxProvider:
         """Return what commands of the workspace at `root` may access; blocks."""
         if os.name == "nt":  # which has no sandbox
             return SandboxScope(root, scratch, home=self._home, private=private)
-        home, top, environ, lookups = str(self._home), str(root), dict(self._environ), FileLookups()
+        home = str(self._home)
+        top = str(root)
+        environ = dict(self._environ)
+        lookups = FileLookups()
         secrets = secret_paths(home, environ, lookups)
         own = existing_paths(map(str, self._hidden), lookups)
         candidates = (*secrets, *escape_sockets(lookups), *own)

@@ -30,18 +30,27 @@ from helix_desktop.tools.shell.sandbox_scope import (
 )
 
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, _REMOVE_DIR, _REMOVE_FILE = (1 << bit for bit in range(6))
-_REFER, _TRUNCATE, _IOCTL = 1 << 13, 1 << 14, 1 << 15
+_REFER = 1 << 13
+_TRUNCATE = 1 << 14
+_IOCTL = 1 << 15
 READ = EXECUTE | READ_FILE | READ_DIR
 MOVE = _REMOVE_DIR | _REMOVE_FILE | _REFER
 """What a move needs, and a link to a file of another folder; one in the same folder needs none of it."""
 _OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # bits known by each version of the interface; later ones: 16
-_NET_SINCE, SCOPE_SINCE = 4, 6
-_CREATE, _ADD, _RESTRICT = 444, 445, 446
-_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
-_BENEATH, _VERSION = 1, 1
+_NET_SINCE = 4
+SCOPE_SINCE = 6
+_CREATE = 444
+_ADD = 445
+_RESTRICT = 446
+_NO_NEW_PRIVILEGES = 38
+_SECCOMP = 22
+_FILTER = 2
+_BENEATH = 1
+_VERSION = 1
 _ABSTRACT_SOCKETS = 1
-_DROP_CAPABILITY, _CAPABILITIES = 24, 64
+_DROP_CAPABILITY = 24
+_CAPABILITIES = 64
 
 
 class _Ruleset(ctypes.Structure):
@@ -104,7 +113,8 @@ def create_socket_restriction(abi: int) -> Callable[[], None] | None:
     """
     if abi < SCOPE_SINCE:
         return None
-    libc, attributes = _libc(), _Ruleset(0, 0, _ABSTRACT_SOCKETS)
+    libc = _libc()
+    attributes = _Ruleset(0, 0, _ABSTRACT_SOCKETS)
 
     def restrict() -> None:
         ruleset = libc.syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(24), ctypes.c_uint32(0))
@@ -153,12 +163,24 @@ def create_restriction(ruleset: int, network: bool, is_read_only: bool = False) 
     return restrict
 
 
-_X86, _ARM = (0xC000003E, 41, 42), (0xC00000B7, 198, 203)  # audit name; numbers of socket and connect
+# audit name; numbers of socket and connect
+_X86 = (0xC000003E, 41, 42)
+_ARM = (0xC00000B7, 198, 203)
 _MACHINES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
-_IO_URING, _X32, _UNIX, _NONE = 425, 0x40000000, 1, 0xFFFFFFFF
-_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
-_ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
-_NUMBER_AT, _ARCH_AT, _FIRST_AT = 0, 4, 16
+_IO_URING = 425
+_X32 = 0x40000000
+_UNIX = 1
+_NONE = 0xFFFFFFFF
+_LOAD = 0x20
+_EQUAL = 0x15
+_AT_LEAST = 0x35
+_RETURN = 0x06
+_ALLOW = 0x7FFF0000
+_KILL = 0x80000000
+_REFUSE = 0x00050000
+_NUMBER_AT = 0
+_ARCH_AT = 4
+_FIRST_AT = 16
 
 
 # chmod, fchmod, fchmodat, fchmodat2; chown, fchown, lchown, fchownat; utime, utimes, futimesat, utimensat;

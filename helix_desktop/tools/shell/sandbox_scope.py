@@ -108,27 +108,25 @@ def confines(kind: SandboxKind, contains_home: bool, network: bool) -> bool:
     return kind == "bubblewrap" and not network and not contains_home
 
 
-_BUBBLEWRAP, _BUBBLEWRAP_WITH_NETWORK = (
-    text("Sandboxed: writes only in the workspace and a temporary folder; no network."),
-    text("Sandboxed: writes only in the workspace and a temporary folder; network allowed."),
+_BUBBLEWRAP = text("Sandboxed: writes only in the workspace and a temporary folder; no network.")
+_BUBBLEWRAP_WITH_NETWORK = text(
+    "Sandboxed: writes only in the workspace and a temporary folder; network allowed."
 )
-_AROUND_HOME, _AROUND_HOME_WITH_NETWORK = (
-    text("Sandboxed, but your home folder is inside the workspace; no network."),
-    text("Sandboxed, but your home folder is inside the workspace; network allowed."),
+_AROUND_HOME = text("Sandboxed, but your home folder is inside the workspace; no network.")
+_AROUND_HOME_WITH_NETWORK = text("Sandboxed, but your home folder is inside the workspace; network allowed.")
+_LANDLOCK = text(
+    "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
+    "no network."
 )
-_LANDLOCK, _LANDLOCK_WITH_NETWORK = (
-    text(
-        "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
-        "no network."
-    ),
-    text(
-        "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
-        "network allowed."
-    ),
+_LANDLOCK_WITH_NETWORK = text(
+    "Sandboxed (Landlock): writes only in the workspace, including .git/hooks, and a temporary folder; "
+    "network allowed."
 )
-_LANDLOCK_AROUND_HOME, _LANDLOCK_AROUND_HOME_WITH_NETWORK = (
-    text("Sandboxed (Landlock), but your home folder is inside the workspace; no network."),
-    text("Sandboxed (Landlock), but your home folder is inside the workspace; network allowed."),
+_LANDLOCK_AROUND_HOME = text(
+    "Sandboxed (Landlock), but your home folder is inside the workspace; no network."
+)
+_LANDLOCK_AROUND_HOME_WITH_NETWORK = text(
+    "Sandboxed (Landlock), but your home folder is inside the workspace; network allowed."
 )
 _REACHES_PROGRAMS = text("It can also reach your other programs, such as your display and keyboard.")
 

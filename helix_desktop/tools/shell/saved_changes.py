@@ -146,9 +146,13 @@ if sys.platform != "win32":
 
 MAX_SAVED_BYTES = 256 * 1024 * 1024
 """Above that, what is older than the trash may be is removed."""
-_OPEN, _DAMAGED = "open-", "damaged-"
+_OPEN = "open-"
+_DAMAGED = "damaged-"
 _CHANGE_ID = re.compile("[0-9a-f]{16}")
-_CHANGE, _CONTENT, _SAFE_CONTENT, _RESTORED = "change.json", "content", "safe-content", "restored"
+_CHANGE = "change.json"
+_CONTENT = "content"
+_SAFE_CONTENT = "safe-content"
+_RESTORED = "restored"
 _ALLOWED = "allowed"
 _CLOCK_NS = 20_000_000  # by which the time of a file may lie before that of the clock
 
@@ -204,7 +208,8 @@ class SavedChanges:
 
     def __init__(self, folder: Path | None) -> None:
         """Without a folder, a new temporary one is used, which stays; and no crash is provided for."""
-        self._folder, self._survives = folder, folder is not None
+        self._folder = folder
+        self._survives = folder is not None
         self._open: tuple[Path, int] | None = None  # this process's file, and its descriptor
         self._saved = OpenState()
 
@@ -432,7 +437,8 @@ class SavedChanges:
         What is younger than the trash may be stays. Raises OSError.
         """
         sized = [(self._at_ms(folder), folder, _size(folder)) for folder in self._folders()]
-        total, removed = sum(size for _, _, size in sized), 0
+        total = sum(size for _, _, size in sized)
+        removed = 0
         for at_ms, folder, size in sorted(sized):
             if total - removed <= max_bytes or now_ms - at_ms < TRASH_DAYS * DAY_MS:
                 break
