@@ -404,7 +404,8 @@ class ChangeGroup(_Entry, frozen=True):
     def files_text(self) -> str:
         if not self.rows:
             return tr("not in the file history")
-        files, paths = {row.path for row in self.rows if not row.is_folder}, {row.path for row in self.rows}
+        files = {row.path for row in self.rows if not row.is_folder}
+        paths = {row.path for row in self.rows}
         folders = len(paths - files)
         counts = [files_text(len(files))] if files else []
         counts += [tr.plural(folders, "%n folder", "%n folders")] if folders else []
@@ -462,7 +463,8 @@ def changes_total_text(grouped: GroupedChanges, counts: LineCounts | None) -> st
     """Return how many files are not as before, and their lines, if these are counted."""
     heads = [group.head for group in grouped.by_file if group.head is not None]
     is_counted = [head for head in heads if not head.is_folder] or heads
-    files, differing = len(is_counted), sum(head.kind != "same" for head in is_counted)
+    files = len(is_counted)
+    differing = sum(head.kind != "same" for head in is_counted)
     if not differing and files:
         return tr.plural(files, "%n file as before", "%n files as before")
     words = files_text(files)
@@ -567,7 +569,8 @@ def _revert_times(changes: SessionChanges) -> RevertTimes:
 
 
 def _by_turn(changes: SessionChanges) -> list[ChangeGroup]:
-    files, times = {file.path: file for file in changes.files}, _revert_times(changes)
+    files = {file.path: file for file in changes.files}
+    times = _revert_times(changes)
     turns: dict[tuple[int, int, str], list[RecordedChanges]] = {}
     for number, capture in enumerate(changes.captures, 1):
         own = (0, f"turn:{capture.turn}")
@@ -614,7 +617,8 @@ def _by_file(changes: SessionChanges) -> list[ChangeGroup]:
     earlier = {path: paths for path, paths in earlier.items() if all(claims[place] == 1 for place in paths)}
     implied.update(path for paths in earlier.values() for path in paths)
     order = {capture.capture_id: at for at, capture in enumerate(changes.captures)}
-    groups, times = [], _revert_times(changes)
+    groups = []
+    times = _revert_times(changes)
     for path in sorted(files.keys() - implied):
         places = (path, *earlier.get(path, ()))
         captures = [

@@ -100,9 +100,14 @@ class CopyPatch(Intent, frozen=True):
 CountsOf = Callable[[FileRow], LineCounts | None]
 PlaceOf = Callable[[FileRow], str]
 _SIGHT_MS = 80  # after the last move, before what is in sight is counted
-_HEADING, _FILE, _CAPTURE = 38, 48, 32  # pixels of a turn, a file, a capture
-_EDGE, _GAP = 12, 8
-_ICON, _CHEVRON = 16, 13
+# pixels of a turn, a file, a capture
+_HEADING = 38
+_FILE = 48
+_CAPTURE = 32
+_EDGE = 12
+_GAP = 8
+_ICON = 16
+_CHEVRON = 13
 FOLD_PX = 30  # pixels from the left in which a click folds
 
 
@@ -124,7 +129,10 @@ class ChangeListView(ChoiceList[Entry]):
         `place_of` tells rows apart that read the same.
         """
         super().__init__(tr("Changes"))
-        self.keys, self._counts_of, self._place_of, self._clock = keys, counts_of, place_of, clock
+        self.keys = keys
+        self._counts_of = counts_of
+        self._place_of = place_of
+        self._clock = clock
         self.changes: SessionChanges | None = None
         """All that the session changed."""
         self.folder: Path | None = None  # of the workspace
@@ -158,8 +166,12 @@ class ChangeListView(ChoiceList[Entry]):
 
     def _arrange(self, key: str) -> None:
         """List the groups as they are folded, the row of a key selected; else the first file."""
-        bar, at_top, rows = self.verticalScrollBar(), self.indexAt(QPoint(4, 0)), list[Entry]()
-        top, place, y = self.row_at(at_top), bar.value(), self.visualRect(at_top).y()
+        bar = self.verticalScrollBar()
+        at_top = self.indexAt(QPoint(4, 0))
+        rows = list[Entry]()
+        top = self.row_at(at_top)
+        place = bar.value()
+        y = self.visualRect(at_top).y()
         for group in self._groups:
             rows.append(group)
             if self._can_unfold(group) and self._is_unfolded(group):
@@ -172,7 +184,8 @@ class ChangeListView(ChoiceList[Entry]):
             place = bar.value() + self.visualRect(still).y() - y if still.isValid() else place
         index = self.index_of_key(key)
         if not index.isValid() and rows:
-            place, index = 0, self.row_model.index(next(iter(self._file_places), 0))
+            place = 0
+            index = self.row_model.index(next(iter(self._file_places), 0))
         if index.row() != self.currentIndex().row():
             self.setCurrentIndex(index)
         else:
@@ -232,7 +245,8 @@ class ChangeListView(ChoiceList[Entry]):
         return flags | Qt.ItemFlag.ItemIsDragEnabled if row.file is not None else flags
 
     def _accessible_text(self, entry: Entry) -> str:
-        file, words = entry.file, []
+        file = entry.file
+        words = []
         if file is not None:
             words.append(file.accessible_text(self._counts_of(file), self._place_of(file)))
         elif isinstance(entry, ChangeGroup):
@@ -249,7 +263,9 @@ class ChangeListView(ChoiceList[Entry]):
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
         """Paint a turn's heading on one line, a file on two, a capture of a file on one."""
-        row, theme, flag = self.rows[at], self._theme, QStyle.StateFlag
+        row = self.rows[at]
+        theme = self._theme
+        flag = QStyle.StateFlag
         background = theme.side if isinstance(row, ChangeGroup) and row.head is None else theme.canvas
         if state & flag.State_Selected:
             background = theme.selection
@@ -308,7 +324,8 @@ class ChangeListView(ChoiceList[Entry]):
         self.entry_selected.emit(self.current)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        entry, key = self.current, event.key()
+        entry = self.current
+        key = event.key()
         if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
             self.opened.emit()
         elif key in (Qt.Key.Key_Left, Qt.Key.Key_Right) and isinstance(entry, ChangeGroup):
@@ -406,7 +423,9 @@ class ChangeListView(ChoiceList[Entry]):
             perform(self, CopyPatch(self.current.selection))
 
     def entry_menu(self) -> QMenu:
-        menu, entry, key_of = EntryMenu(self), self.current, self.keys.shown_key
+        menu = EntryMenu(self)
+        entry = self.current
+        key_of = self.keys.shown_key
         if entry is None:
             return menu
         file = file_of(entry)
@@ -432,7 +451,8 @@ class ChangeListView(ChoiceList[Entry]):
         menu = EntryMenu(self)
         if self.changes is not None:
             everything = RevertSelection(agent_capture_ids(self.changes.captures), scope="session")
-            words, can_revert = tr("Revert everything in this session"), bool(everything.capture_ids)
+            words = tr("Revert everything in this session")
+            can_revert = bool(everything.capture_ids)
             menu.add("accept-all", tr("Mark all as reviewed"), MarkReviewed())
             menu.add("revert-session", words, RevertChanges(everything), is_enabled=can_revert)
             menu.add("copy-all", tr("Copy all as patch"), CopyPatch(everything))
@@ -490,7 +510,8 @@ class ChangeDetail(QWidget):
         super().__init__()
         self.setObjectName("change")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._start, self._clock = start, clock
+        self._start = start
+        self._clock = clock
         self._is_side_by_side = False
         self._save: Callable[[str, bytes], None] = lambda _key, _value: None
         self.entry: Entry | None = None
@@ -559,7 +580,8 @@ class ChangeDetail(QWidget):
 
     def remember(self, load: Callable[[str], bytes], save: Callable[[str, bytes], None]) -> None:
         """Take the layout of the last run, before the first diff is shown, and save that of this one."""
-        self._is_side_by_side, self._save = load(_COLUMNS) == b"two", save
+        self._is_side_by_side = load(_COLUMNS) == b"two"
+        self._save = save
 
     def show_entry(self, entry: Entry | None) -> None:
         file = file_of(entry)
@@ -568,7 +590,8 @@ class ChangeDetail(QWidget):
             place = file.key, file.contents, file.present, file.can_revert_hunks, file.is_redoable
         if place is None or place != self._place:
             self.has_diff = False
-        self._place, self.entry = place, entry
+        self._place = place
+        self.entry = entry
         self._head.setVisible(entry is not None)
         if entry is None:
             self.body.setCurrentWidget(self.empty)
@@ -585,7 +608,8 @@ class ChangeDetail(QWidget):
 
         What was taken back is pale. One that stands alone is reverted with the file.
         """
-        self.has_diff, self._states = True, tuple(states)
+        self.has_diff = True
+        self._states = tuple(states)
         marks = [_hunk_mark(row, state) for state in states] if row.can_revert_hunks else []
         if row.status == "reverted":
             marks = [HunkMark(is_over=True)] * len(diff.hunks)

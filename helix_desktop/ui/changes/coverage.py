@@ -56,7 +56,8 @@ def copied_share(coverage: FileCoverage) -> float:
 class UncoveredLine(ThemedBackground):
     """One line below the changes: what can't be undone, or how far the first copy is; else hidden."""
 
-    ground, has_line = "side", True
+    ground = "side"
+    has_line = True
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -82,7 +83,8 @@ class UndoneChangesPanel(ThemedBackground):
     The changes are those of all sessions of a workspace, as the folder is theirs together.
     """
 
-    ground, has_line = "side", True
+    ground = "side"
+    has_line = True
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -110,7 +112,8 @@ class UndoneChangesPanel(ThemedBackground):
         """Show what is undone now, the oldest first as it is stored, or why that can't be read."""
         if (self._changes, self._error) == (tuple(changes), error):
             return
-        self._changes, self._error = tuple(changes), error
+        self._changes = tuple(changes)
+        self._error = error
         count = len(self._changes)
         self.heading.set_text(
             tr("Undone after commands")

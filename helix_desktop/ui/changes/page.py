@@ -131,11 +131,16 @@ class ChangesFilterBar(QWidget):
 
 _COUNTED_AT_ONCE = 8  # files whose lines are shown together
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
-_LOW_PX, _LOW_SIDE_BY_SIDE_PX = 520, 540  # on a page lower than that, from this width
-_LIST_PX, _DETAIL_PX = 330, 500
+# on a page lower than that, from this width
+_LOW_PX = 520
+_LOW_SIDE_BY_SIDE_PX = 540
+_LIST_PX = 330
+_DETAIL_PX = 500
 _MOST_COUNTED = 500  # files whose lines are counted for a sum
 _MOST_LIST_SHARE = 0.4  # of a small page
-_LIST_SHARE, _WIDEST_LIST_PX = 0.28, 520  # of a large page, until the user moves the handle
+# of a large page, until the user moves the handle
+_LIST_SHARE = 0.28
+_WIDEST_LIST_PX = 520
 
 
 class ChangesPage(ThemedBackground):
@@ -200,7 +205,8 @@ class ChangesPage(ThemedBackground):
         self.detail.patch.clicked.connect(self.list.copy_patch)
         self.no_match.button_clicked.connect(self.filter_bar.clear)
         self.empty.button_clicked.connect(self._on_empty_button)
-        everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
+        everywhere = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        here = Qt.ShortcutContext.WidgetShortcut
         field = self.filter_bar.field
         add_shortcut(self, "F7", lambda: self._go_to_change(1), everywhere)
         add_shortcut(self, "Shift+F7", lambda: self._go_to_change(-1), everywhere)
@@ -217,7 +223,8 @@ class ChangesPage(ThemedBackground):
 
     def set_state(self, state: ChangesState) -> None:
         is_same = state == self.state and state.grouped is not None
-        self.state, self.list.changes = state, state.changes
+        self.state = state
+        self.list.changes = state.changes
         if is_same:
             return
         if state.grouped is not None:
@@ -306,7 +313,8 @@ class ChangesPage(ThemedBackground):
             self.list.step(by)
 
     def _show_groups(self) -> None:
-        changes, source = self.state.changes, self.state.source
+        changes = self.state.changes
+        source = self.state.source
         bare = changes is None or not changes.captures or bool(self.state.removed_captures)
         had_focus = self.list.hasFocus() or self.empty.button.hasFocus()
         grouping = self.filter_bar.grouping if source == "session" else "file"
@@ -381,7 +389,8 @@ class ChangesPage(ThemedBackground):
 
     def follow(self, session: Session) -> None:
         """Show what the session on screen did to the files, from the next `refresh` on."""
-        self._session, self._git = session, session.app.git
+        self._session = session
+        self._git = session.app.git
         self._git.listen(self._show_git)
         session.changed.connect(self._leave)
         self._leave()
@@ -398,13 +407,16 @@ class ChangesPage(ThemedBackground):
             self.list.folder = folder
         if conversation is not self._conversation:
             self.set_state(ChangesState())
-            self._source, self._pending_key = "session", ""
-        self._workspace, self._conversation = workspace, conversation
+            self._source = "session"
+            self._pending_key = ""
+        self._workspace = workspace
+        self._conversation = conversation
 
     async def refresh(self) -> None:
         if not self._session.has_conversation:
             return
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         source = self._source
         if source == "commit":
             changes = commit_changes(await self._git.changes(workspace.id).list())
@@ -442,7 +454,8 @@ class ChangesPage(ThemedBackground):
         self._pending_key = key
 
     def _list_source(self, source: ListSource) -> None:
-        is_other, self._source = source != self._source, source
+        is_other = source != self._source
+        self._source = source
         if is_other and self._start is not None:
             self._session.start(self.refresh(), "changes")
 
@@ -454,7 +467,8 @@ class ChangesPage(ThemedBackground):
     @handles(OpenChanges)
     def reveal(self, capture_id: str, path: str) -> None:
         """Show what a capture did to a path (empty: any) selected."""
-        self._pending_reveal, self._source = (capture_id, path), "session"
+        self._pending_reveal = (capture_id, path)
+        self._source = "session"
         self._session.show_page("changes")
 
     def _show_coverage(self) -> None:

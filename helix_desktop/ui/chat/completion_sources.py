@@ -86,12 +86,16 @@ class CommandCompletions(CompletionSource):
     only_at_start = True
 
     def __init__(self, session: Session, composer: Composer, offer: Offer) -> None:
-        self._session, self._composer, self._offer = session, composer, offer
+        self._session = session
+        self._composer = composer
+        self._offer = offer
         self._catalog: PromptCatalog | None = None
-        self._read_for, self._read_at = "", 0.0
+        self._read_for = ""
+        self._read_at = 0.0
         self._offered: tuple[PromptFile, ...] = ()
         session.handle(self)
-        self.name, self.empty_text = commands_tr("Commands"), commands_tr("No matching commands")
+        self.name = commands_tr("Commands")
+        self.empty_text = commands_tr("No matching commands")
 
     def takes(self, query: str) -> bool:
         return not query or is_command_name(query.rstrip(FOLDER_MARK))
@@ -132,7 +136,8 @@ class CommandCompletions(CompletionSource):
         is_fresh = self._read_for == workspace_id and monotonic() - self._read_at <= _PROMPT_FILES_FRESH_S
         if self._catalog is None or not is_fresh:
             self._catalog = await self._session.app.prompt_files.read(workspace_id)
-            self._read_for, self._read_at = workspace_id, monotonic()
+            self._read_for = workspace_id
+            self._read_at = monotonic()
         return self._catalog
 
     @handles(OpenPicker)
@@ -175,7 +180,8 @@ class ContentCompletions(CompletionSource):
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.name, self.hint = tr("Stored outputs"), tr('Type words, "several words", or a SHA-256')
+        self.name = tr("Stored outputs")
+        self.hint = tr('Type words, "several words", or a SHA-256')
         self.empty_text = tr("No matching stored outputs")
 
     def takes(self, query: str) -> bool:
@@ -210,7 +216,8 @@ def _name_rank(row: CacheRow, words: Sequence[str]) -> int:
 
 
 async def _search(source: OutputSource, query: str) -> list[str]:
-    found, parts = CacheSearchResults(b""), 0
+    found = CacheSearchResults(b"")
+    parts = 0
     while not found.digests and parts < _MAX_PARTS and (parts == 0 or found.cursor):
         found = await source.search(CacheFilter(query), found.cursor)
         parts += 1
@@ -236,8 +243,11 @@ def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted({at + step for at, length in starts if at >= 0 for step in range(length)}))
 
 
-_RECENT_FILES, _RECENT_EVENTS = 20, 400  # files used lately, and how far back in the log these are looked for
-_FILES_FRESH_S, _FILES_FRESH_IN_WORD_S = 2.0, 20.0
+# files used lately, and how far back in the log these are looked for
+_RECENT_FILES = 20
+_RECENT_EVENTS = 400
+_FILES_FRESH_S = 2.0
+_FILES_FRESH_IN_WORD_S = 20.0
 """A list this old is made again: where a word begins, and while it is typed."""
 _MAX_RESOURCES = 20
 _WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
@@ -254,9 +264,11 @@ class FileCompletions(CompletionSource):
     trigger = "@"
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
-        self._session, self._attachments = session, attachments
+        self._session = session
+        self._attachments = attachments
         self._listed: tuple[FileIndex, float] | None = None
-        self.name, self.hint = tr("Files"), tr("Add :10-40 for lines")
+        self.name = tr("Files")
+        self.hint = tr("Add :10-40 for lines")
         self.empty_text = tr("No matching files")
 
     def takes(self, query: str) -> bool:
@@ -278,9 +290,12 @@ class FileCompletions(CompletionSource):
         return [*files, *self._resources(query)] if path == query else files
 
     def _resources(self, query: str) -> list[CompletionItem]:
-        words, found = query.casefold().split(), list[CompletionItem]()
+        words = query.casefold().split()
+        found = list[CompletionItem]()
         for resource in self._session.app.mcp_servers.resources(self._session.workspace.id):
-            server, title, uri = resource.server, resource.title, resource.uri
+            server = resource.server
+            title = resource.title
+            uri = resource.uri
             if all(word in f"{server} {title} {uri}".casefold() for word in words):
                 about = " · ".join(filter(None, (server, resource.description or uri)))
                 shown = escape_hidden_name(title), escape_hidden_name(about)
@@ -305,7 +320,8 @@ class FileCompletions(CompletionSource):
                 self._attachments.attach_resource(resource)
 
     def _recent_files(self) -> Sequence[str]:
-        log, paths = self._session.conversation.session.log, dict[str, None]()
+        log = self._session.conversation.session.log
+        paths = dict[str, None]()
         for at in range(len(log) - 1, max(-1, len(log) - 1 - _RECENT_EVENTS), -1):
             match log[at].event:
                 case ToolAnswered(files=files):
@@ -322,14 +338,17 @@ async def _list_again(index: FileIndex) -> None:
 
 
 def _file_completion(match: PathMatch, first_line: int, last_line: int) -> CompletionItem:
-    path, start = match.path, name_start(match.path)
+    path = match.path
+    start = name_start(match.path)
     is_folder = path.endswith("/")
-    mention, suffix = format_mention(path, first_line, last_line), path.rpartition(".")[2].lower()
+    mention = format_mention(path, first_line, last_line)
+    suffix = path.rpartition(".")[2].lower()
     icon = "file-code" if suffix in _CODE_SUFFIXES else "file-text"
     if suffix in _IMAGE_SUFFIXES:
         icon = "image"
     if is_folder:
-        mention, icon = format_mention(path).removesuffix('"'), "folder"
+        mention = format_mention(path).removesuffix('"')
+        icon = "folder"
     in_title = tuple(at - start for at in match.positions if at >= start)
     in_detail = tuple(at for at in match.positions if at < start - 1)
     folder = path[: max(0, start - 1)]
@@ -345,7 +364,9 @@ class FileMentions(QObject):
 
     def __init__(self, composer: ComposerController, session: Session) -> None:
         super().__init__(composer)
-        self._count, self._composer, self._session = composer.count_mentioned, composer.widget, session
+        self._count = composer.count_mentioned
+        self._composer = composer.widget
+        self._session = session
         self._tried: dict[Mention, _TriedFile] = {}  # of the text that was looked up last
         self._tried_in: Conversation | None = None
         self._timer = QTimer(self, singleShot=True, interval=_CHECK_AFTER_MS)
@@ -355,9 +376,12 @@ class FileMentions(QObject):
     async def _check(self) -> None:
         if not self._session.has_conversation:
             return
-        workspace, conversation = self._session.workspace, self._session.conversation
-        index, text = file_index(self._session), self._composer.text()
-        found, tried = MentionedFiles(), dict[Mention, _TriedFile]()
+        workspace = self._session.workspace
+        conversation = self._session.conversation
+        index = file_index(self._session)
+        text = self._composer.text()
+        found = MentionedFiles()
+        tried = dict[Mention, _TriedFile]()
         typed = parse_slash_input(text)
         if index and not (typed and find_slash_command(typed.name)):  # a command of ours is no message
             found = await index.look_up(text)
@@ -370,7 +394,8 @@ class FileMentions(QObject):
                 except InvalidInput as error:
                     tried[mention] = error
         if self._session.shows(conversation) and text == self._composer.text():
-            self._tried, self._tried_in = tried, conversation
+            self._tried = tried
+            self._tried_in = conversation
             files = {
                 mention.path + format_lines(mention.first_line, mention.last_line): result
                 for mention, result in tried.items()
@@ -378,7 +403,8 @@ class FileMentions(QObject):
             }
             self._count([result for result in tried.values() if isinstance(result, Attachment)])
             refused = [result for result in tried.values() if isinstance(result, InvalidInput)]
-            notes, popup = [translate(found.missing_text)], self._composer.completer.popup
+            notes = [translate(found.missing_text)]
+            popup = self._composer.completer.popup
             is_listing = popup is not None and bool(popup.completions)  # the names that it may become
             if found.other_names and not is_listing:
                 words = tr(
@@ -404,7 +430,8 @@ class ModelCompletions(CompletionSource):
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.name, self.empty_text = commands_tr("Models"), commands_tr("No matching models")
+        self.name = commands_tr("Models")
+        self.empty_text = commands_tr("No matching models")
 
     async def completions(self, query: str) -> Sequence[CompletionItem]:
         labels = (*model_labels(self._session.app.settings), DEMO_LABEL, WORKSPACE_DEFAULT)
@@ -443,7 +470,8 @@ def file_index(session: Session) -> FileIndex | None:
 
 def add_completions(composer: ComposerController, session: Session, offer: Offer) -> None:
     """Complete what is typed; `offer` shows the prompt files in the picker."""
-    widget, files = composer.widget, FileCompletions(session, composer.attachments)
+    widget = composer.widget
+    files = FileCompletions(session, composer.attachments)
     FileMentions(composer, session)
     commands = CommandCompletions(session, widget, offer)
     for source in (files, ContentCompletions(session), commands, ModelCompletions(session)):

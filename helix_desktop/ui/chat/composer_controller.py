@@ -63,15 +63,18 @@ class ComposerController(QObject):
     """What is typed from now on belongs to another conversation, or to none."""
 
     def __init__(self, page: ChatPage, session: Session, shared: SharedDrafts) -> None:
-        self._page, widget = page, page.composer
+        self._page = page
+        widget = page.composer
         super().__init__(widget)
-        self.widget, self._session = widget, session
+        self.widget = widget
+        self._session = session
         self._warned: set[str] = set()  # versions of prompt files, by their SHA-256
         self._refusals: dict[str, tuple[str, int]] = {}
         """Of the message that was sent last, by session: the notice why, and the window that it is too large
         for, or 0."""
         self.drafts = SessionDrafts(widget, session, shared)
-        self.attachments, self._outgoing = self.drafts.attachments, shared.outgoing
+        self.attachments = self.drafts.attachments
+        self._outgoing = shared.outgoing
         session.handle(self)
         self._mentioned: Sequence[Attachment] = ()  # files that the text mentions, as attachments
         self._count_timer = QTimer(self, singleShot=True, interval=_COUNT_AFTER_MS)
@@ -99,7 +102,8 @@ class ComposerController(QObject):
     async def _show_estimate(self) -> None:
         if not self._session.has_conversation:
             return
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         text = self.widget.text()
         sees_images = conversation.model.images
         message = await self._session.app.prompt_files.preview(workspace.id, text)
@@ -121,11 +125,13 @@ class ComposerController(QObject):
                 words = tr("Message: ≈ {tokens} tokens, older parts leave first", tokens=size)
                 self.widget.set_estimate(words)
             elif makes_room and total > limit > 0:
-                size, most = format_tokens(total), format_tokens(limit)
+                size = format_tokens(total)
+                most = format_tokens(limit)
                 words = tr("Message: ≈ {tokens} tokens, at most {limit} can be sent", tokens=size, limit=most)
                 self.widget.set_estimate(words)
             elif total > free:
-                size, room = format_tokens(total), format_tokens(free)
+                size = format_tokens(total)
+                room = format_tokens(free)
                 words = tr("Message: ≈ {tokens} tokens, room for {free}", tokens=size, free=room)
                 self.widget.set_estimate(words)
             elif total:
@@ -159,10 +165,13 @@ class ComposerController(QObject):
         conversation = session.conversation
         if self._refusals.get(session.id, ("", 0))[1] not in (0, conversation.model.window):
             self._withdraw_refusal()  # it said what does not fit the former model
-        model, change = conversation.model, conversation.model_choice.pending
-        name, effort = model_name(model.label, model.demo), conversation.session.effort
+        model = conversation.model
+        change = conversation.model_choice.pending
+        name = model_name(model.label, model.demo)
+        effort = conversation.session.effort
         if change:
-            name, effort = model_name(change.label, demo=False), ""
+            name = model_name(change.label, demo=False)
+            effort = ""
         tip = tr("Default model for this workspace. Click to choose one for this session.")
         if session.transcript.chosen_model:
             tip = translate(SESSION_MODEL)
@@ -221,7 +230,8 @@ class ComposerController(QObject):
 
     async def _fill_in(self, prompt: ServerPrompt, typed: SlashInput, text: str, steer: bool) -> None:
         """Put what a prompt of a server says into the composer: the user reads it before it is sent."""
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         if (await self._session.app.prompt_files.read(workspace.id)).find(typed.name):
             self._begin_to_send(text, steer, typed)
             return
@@ -365,10 +375,13 @@ class ComposerController(QObject):
         reply = QuestionReply(message.options, message.text)
         if message.question and await message.conversation.answer_question(message.question, reply):
             return True
-        denial, is_denied = ApprovalReply("deny", reason=message.text), False
+        denial = ApprovalReply("deny", reason=message.text)
+        is_denied = False
         for call_id in message.denied if message.text.strip() else ():
             if message.conversation.decide(call_id, denial):
-                denial, is_denied = ApprovalReply("deny"), True  # the model reads that the words hold for it
+                # the model reads that the words hold for it
+                denial = ApprovalReply("deny")
+                is_denied = True
         return is_denied
 
     async def _settle(self, message: OutgoingMessage) -> None:
@@ -404,7 +417,8 @@ class ComposerController(QObject):
 
     async def _restore_unsent(self, message: OutgoingMessage) -> None:
         """Put a message that could not be sent back into the composer, or into the draft of its session."""
-        workspace, conversation = message.workspace, message.conversation
+        workspace = message.workspace
+        conversation = message.conversation
         session_id = conversation.session.id
         self.attachments.change(session_id, [*message.attachments, *self.attachments.of(session_id)])
         message.is_settled = True

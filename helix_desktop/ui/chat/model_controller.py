@@ -45,7 +45,9 @@ _text = TextContext("Session")
 
 _Value = TypeVar("_Value", bound=str)
 _DEFAULT: Effort = "default"
-_MODEL, _KEY = "another-model", "missing-key"  # notices
+# notices
+_MODEL = "another-model"
+_KEY = "missing-key"
 _MAX_PROPOSED = 5  # models that an error names
 _MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
 
@@ -63,7 +65,8 @@ def find_model(query: str, labels: Sequence[str]) -> str:
     matches = exact if len(exact) == 1 else found
     if len(matches) == 1:
         return matches[0]
-    why, fix = _text("No model that is set up has this name."), _text("Choose a model.")
+    why = _text("No model that is set up has this name.")
+    fix = _text("Choose a model.")
     if matches:
         why = _text("It fits {models}.", models=tuple(matches[:_MAX_PROPOSED]))
         fix = _text("Type more of its name.")
@@ -91,8 +94,10 @@ class ModelController(QObject):
 
     def __init__(self, page: ChatPage, session: Session) -> None:
         super().__init__(page)
-        self._session, self._services = session, session.app
-        self._composer, self._strip = page.composer, page.key_strip
+        self._session = session
+        self._services = session.app
+        self._composer = page.composer
+        self._strip = page.key_strip
         self._announced: tuple[str, ...] | None = None  # providers whose keys are missing
         self._provider = ""  # of the model on screen
         self._composer.model_button.clicked.connect(self._offer_models)
@@ -122,7 +127,8 @@ class ModelController(QObject):
 
     async def _use_model(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         await workspace.choose_model(conversation.session.id, label)
         if self._session.shows(conversation):
             await self._session.show_model()
@@ -136,7 +142,8 @@ class ModelController(QObject):
         if not session.has_conversation:
             session.perform(OpenSettings("providers"))
             return
-        chosen, default = session.transcript.chosen_model, session.workspace.model.info.label
+        chosen = session.transcript.chosen_model
+        default = session.workspace.model.info.label
         menu = EntryMenu(self._composer)
         menu.setAccessibleName(translate(SESSION_MODEL))
         menu.addAction(translate(SESSION_MODEL)).setEnabled(False)
@@ -167,12 +174,14 @@ class ModelController(QObject):
         menu.add("page:policy", words, OpenSettings("policy"))
 
     def _roles_menu(self, parent: QWidget) -> QMenu:
-        settings, record = self._services.settings, self._services.registry.get(self._session.workspace_id)
+        settings = self._services.settings
+        record = self._services.registry.get(self._session.workspace_id)
         menu = EntryMenu(parent, tr("Model roles"))
         for role, name, _ in ROLES:
             part = menu.addMenu(translate(name))
             part.setObjectName(f"role:{role}")
-            chosen, default = str(getattr(record, role)), str(getattr(settings, role))
+            chosen = str(getattr(record, role))
+            default = str(getattr(settings, role))
             nobody, own = (demo_model_name(), DEMO_LABEL) if role == "model" else (tr("Main model"), MAIN)
             texts = {"": tr("Default ({model})", model=default or nobody), own: nobody}
             listed = dict.fromkeys((*model_labels(settings)[:_MAX_MODELS], chosen))
@@ -189,7 +198,8 @@ class ModelController(QObject):
         Without levels the model can't think.
         """
         conversation = self._session.conversation
-        info, sent = conversation.model, effort_name(conversation.session.effort)
+        info = conversation.model
+        sent = effort_name(conversation.session.effort)
         title = tr("Reasoning effort: {effort}", effort=sent) if sent else tr("Reasoning effort")
         menu = EntryMenu(parent, title)
         menu.setAccessibleName(tr("Reasoning effort"))
@@ -207,7 +217,8 @@ class ModelController(QObject):
             workspace_menu = menu.addMenu(tr("Default for this workspace"))
             workspace_menu.setObjectName("workspace_effort")
             inherited = tr("As set for the model ({effort})", effort=effort_name(of_model or _DEFAULT))
-            texts, use = _effort_names(inherited, info.offered_efforts, of_workspace), self._set_for_workspace
+            texts = _effort_names(inherited, info.offered_efforts, of_workspace)
+            use = self._set_for_workspace
             self._add_choices(workspace_menu, "workspace_effort", texts, of_workspace, use)
         else:
             menu.addAction(tr("This model has no reasoning effort")).setEnabled(False)
@@ -286,7 +297,8 @@ class ModelController(QObject):
                 tr("Enter API key…"), partial(self._session.perform, EnterKey(missing[0])), "enter"
             )
             self._session.notify(Notice(_KEY, what, why, answers=(enter,)))
-        self._announced, label = missing, ""
+        self._announced = missing
+        label = ""
         if self._session.has_conversation:
             change = self._session.conversation.model_choice.pending
             label = change.label if change else self._session.conversation.model.label
@@ -308,7 +320,8 @@ def _effort_names(inherit: str, levels: Sequence[EffortLevel], current: Effort) 
 
 
 def _model_notice(session: Session) -> Notice | None:
-    change, now = session.conversation.model_choice.pending, session.conversation.model
+    change = session.conversation.model_choice.pending
+    now = session.conversation.model
     if change is None:
         session.notices.end(ModelNotChosen.WHAT)
         return None
@@ -320,7 +333,8 @@ def _model_notice(session: Session) -> Notice | None:
     def use(words: str, label: str, name: str) -> Answer:
         return Answer(words, partial(session.perform, ChooseModel(label)), name)
 
-    last, first = change.label, Answer(tr("Choose model…"), choose, "choose")
+    last = change.label
+    first = Answer(tr("Choose model…"), choose, "choose")
     if change.is_configured:
         what = tr(
             "{model} answered in this session. The workspace now uses the offline demo model.", model=last

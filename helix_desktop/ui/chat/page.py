@@ -38,7 +38,9 @@ class MessageDrops(QObject):
     def __init__(self, place: QWidget, composer: Composer, hint: DropHint, *, takes_folders: bool) -> None:
         """Without `takes_folders`, a folder is left to the window, which opens it."""
         super().__init__(place)
-        self._composer, self._hint, self._takes_folders = composer, hint, takes_folders
+        self._composer = composer
+        self._hint = hint
+        self._takes_folders = takes_folders
         place.setAcceptDrops(True)
         place.installEventFilter(self)
 
@@ -90,7 +92,8 @@ def _words(dragged: DragContent) -> str:
         )  # fmt: skip
     if dragged.has_text:
         return tr("Drop to insert the text into the message")
-    files, folders = len(dragged.files), len(dragged.folders)
+    files = len(dragged.files)
+    folders = len(dragged.folders)
     if dragged.left_out:
         return tr.plural(
             dragged.left_out, "Drop to attach the first {count}. %n more is too many at once.",
@@ -114,7 +117,8 @@ def _words(dragged: DragContent) -> str:
 class ChatFindBar(FindLine):
     def __init__(self, view: ChatView) -> None:
         super().__init__(tr("Find in this session"))
-        self._view, self._only_marks = view, False
+        self._view = view
+        self._only_marks = False
         self.field.textChanged.connect(lambda _: self.step(-1))
         view.finder.finished.connect(lambda _: self._show_result())
         view.finder.counter.changed.connect(self._show_result)
@@ -153,7 +157,8 @@ class ChatFindBar(FindLine):
         if self._only_marks and counter.is_done and not counter.total:
             self.close_bar()  # it stands in the head of a card, which has no marks
             return
-        previous, text = self.count.text, self._result_text()
+        previous = self.count.text
+        text = self._result_text()
         self.count.set_text(text)
         if text and text != previous and counter.is_done:
             self._view.announce(text)
@@ -165,7 +170,8 @@ class ChatFindBar(FindLine):
             return ""
         if count.is_done and not count.total:
             return tr("No results")
-        place, total = finder.position, format_integer(count.total)
+        place = finder.position
+        total = format_integer(count.total)
         total = total if count.is_done else tr("{number}+", "more than a number", number=total)
         return total if place is None else tr("{place} of {total}", place=place, total=total)
 
@@ -287,10 +293,13 @@ class ChatPage(Themed, QWidget):
         """
         if not isinstance(event, QKeyEvent) or event.type() != QEvent.Type.KeyPress:
             return super().eventFilter(watched, event)
-        row, key, text = self.question, event.key(), event.text()
+        row = self.question
+        key = event.key()
+        text = event.text()
         if row is None or not (self.composer.is_empty and self.composer.isEnabled()):
             return False
-        items, writes = self.view.chat_viewport.item_cache, is_typed(event) or text == " "
+        items = self.view.chat_viewport.item_cache
+        writes = is_typed(event) or text == " "
         numbers = items.typed_numbers.get(row.key, "")
         options = row.question.options if writes else ()
         is_number = text.isdecimal() and text.isascii() and 1 <= int(text) <= len(options)
@@ -335,7 +344,8 @@ class ChatPage(Themed, QWidget):
         first = next((row.question for row in questions), None)
         is_answered_here = first is not None and not isinstance(first, ServerQuestion)
         approvals = sum(isinstance(row, ApprovalRow) for row in asks)
-        options, is_first = len(first.options) if first else 0, not (len(self.model) or self.model.is_loading)
+        options = len(first.options) if first else 0
+        is_first = not (len(self.model) or self.model.is_loading)
         self.composer.show_asks(approvals, is_answered_here, options, is_first=is_first)
         self._loading_timer.stop()
         if self.model.is_loading and not len(self.model):

@@ -100,7 +100,8 @@ class AskRows:
 
     def show(self, ask: ApprovalRequest | Question, is_late: bool = False) -> bool:
         """Show an open request or question; `is_late` if its turn has ended. Return True if it is new."""
-        key, rows = RowKey(0, ask.call_id, "approval"), self._model.asks()
+        key = RowKey(0, ask.call_id, "approval")
+        rows = self._model.asks()
         row = QuestionRow(key, ask, is_late=is_late) if isinstance(ask, Question) else ApprovalRow(key, ask)
         if not rows and key not in self._numbers:
             self._numbers.clear()  # those of cards that were answered while another session was shown
@@ -125,7 +126,8 @@ class AskRows:
         own = [row for row in rows if isinstance(row, ApprovalRow) and not row.request.subagent_title]
         if len(own) == 1 or not all(row.request.is_safe for row in own):
             own = []
-        total, together = len(self._numbers), tuple(row.key.call_id for row in own)
+        total = len(self._numbers)
+        together = tuple(row.key.call_id for row in own)
         for row in rows:
             place = tr("{place} of {total}", place=self._numbers[row.key], total=total) if total > 1 else ""
             numbered: AskRow = replace(row, position=place)
@@ -152,10 +154,13 @@ class ArrivingAnswer:
         self, model: ChatModel, on_sent: Callable[[], None], clock: Callable[[], float] = time.monotonic
     ) -> None:
         """`on_sent` follows a repeated request, `clock` gives seconds."""
-        self._model, self._on_sent, self._clock = model, on_sent, clock
+        self._model = model
+        self._on_sent = on_sent
+        self._clock = clock
         self._count = 1
         self._retry = RetryScheduled(0, 0.0, "")  # the newest one
-        self._until_s, self._left_s = 0.0, -1
+        self._until_s = 0.0
+        self._left_s = -1
         self._timer = QTimer(model, interval=_TICK_MS)
         self._timer.timeout.connect(self.tick)
 
@@ -198,7 +203,8 @@ class ArrivingAnswer:
     def show_retry(self, retry: RetryScheduled) -> None:
         self._drop()
         self._retry = retry
-        self._until_s, self._left_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S, -1
+        self._until_s = self._clock() + retry.wait_s + _RETRY_SHOWN_S
+        self._left_s = -1
         self._timer.start()
         self.tick()
 
@@ -224,7 +230,8 @@ class ArrivingAnswer:
 
 def _retry_row(retry: RetryScheduled, left_s: int) -> NoticeRow:
     """Return what there is to say so many seconds before the attempt, or after it; and when retries end."""
-    what, actions = tr("Retrying now (attempt {attempt})", attempt=retry.attempt), list[Intent]()
+    what = tr("Retrying now (attempt {attempt})", attempt=retry.attempt)
+    actions = list[Intent]()
     if left_s > 0:
         what = tr("Retrying in {seconds} s (attempt {attempt})", seconds=left_s, attempt=retry.attempt)
         actions.append(ControlTurn("try_now"))
@@ -240,7 +247,8 @@ class LiveSideQuestion:
     """A question beside the conversation and the answer that arrives, until both are recorded."""
 
     def __init__(self, model: ChatModel) -> None:
-        self._model, self._count = model, 0
+        self._model = model
+        self._count = 0
         self._answer: str | None = None  # what is shown of it
 
     @property
@@ -254,9 +262,11 @@ class LiveSideQuestion:
         if self._answer is None:
             self._count += 1
             self._model.append(UserRow(self._keys[0], question, is_side=True))
-        key, shown = self._keys[1], self._answer
+        key = self._keys[1]
+        shown = self._answer
         if shown is None or not answer.startswith(shown):
-            shown, note = "", tr("not in context")
+            shown = ""
+            note = tr("not in context")
             self._model.put(AssistantRow(key, "", model=name, streaming=True, side_note=note))
         self._model.stream(key, answer[len(shown) :])
         self._answer = answer
@@ -304,12 +314,13 @@ class ChatPresenter:
     """Shows the session on screen, and announces answers, approvals and questions as they come."""
 
     def __init__(self, model: ChatModel, announce: Callable[[str], None], session: WindowSession) -> None:
-        self._model, self._announce, self._session = model, announce, session
-        self._rows, self._asks = ChatRows(), AskRows(model)
-        self._side_question, self._arriving = (
-            LiveSideQuestion(model),
-            ArrivingAnswer(model, self._show_waiting),
-        )
+        self._model = model
+        self._announce = announce
+        self._session = session
+        self._rows = ChatRows()
+        self._asks = AskRows(model)
+        self._side_question = LiveSideQuestion(model)
+        self._arriving = ArrivingAnswer(model, self._show_waiting)
         self._versions: Mapping[RowKey, Versions] = {}
         self._shown: Conversation | None = None  # whose errors are shown
         self._is_loaded = self._takes_long = False  # whether its rows are shown, and are many
@@ -328,7 +339,9 @@ class ChatPresenter:
         self._stop()
         conversation = self._session.find_conversation()
         if conversation is not self._shown:
-            self._shown, self._error_rows, self._unsaved_keys = conversation, {}, set()
+            self._shown = conversation
+            self._error_rows = {}
+            self._unsaved_keys = set()
             self._takes_long = bool(conversation and len(conversation.session.log) > _MAX_INLINE_EVENTS)
             if self._takes_long:
                 self._rows = ChatRows()
@@ -339,7 +352,9 @@ class ChatPresenter:
         self._unsubscribe = lambda: None
         self._arriving.stop_countdown()
         self._running_timer.stop()
-        self._versions, self._is_past, self._is_loaded = {}, False, False
+        self._versions = {}
+        self._is_past = False
+        self._is_loaded = False
 
     async def load(self) -> None:
         if not self._session.has_conversation:
@@ -378,7 +393,8 @@ class ChatPresenter:
         removed = await removed_outputs(conversation.session, log)
         if self._session.shows(conversation):
             self._arriving.stop_countdown()
-            self._is_past, self._rows = True, rows
+            self._is_past = True
+            self._rows = rows
             # The buttons of dividers and notices would change the session as it is now.
             kinds = DividerRow | NoticeRow
             past = [replace(row, actions=()) if isinstance(row, kinds) else row for row in ordered]
@@ -388,7 +404,8 @@ class ChatPresenter:
     async def show_now(self) -> None:
         if not self._is_past:
             return
-        conversation, versions = self._session.conversation, self._versions
+        conversation = self._session.conversation
+        versions = self._versions
         await self.load()
         if self._session.shows(conversation):  # else another one came meanwhile
             self._model.put_all(self._error_rows.values())
@@ -396,7 +413,8 @@ class ChatPresenter:
 
     def recount(self) -> None:
         if self._is_loaded and not self._is_past:
-            conversation, transcript = self._session.conversation, self._session.transcript
+            conversation = self._session.conversation
+            transcript = self._session.transcript
             self._put_all(self._rows.updated_images(transcript, are_sent=conversation.model.images))
             self._show_budget(conversation)
 
@@ -420,7 +438,8 @@ class ChatPresenter:
     @handles(ReadContent)
     async def read_content(self, key: RowKey, section: Literal["card", "changes"], in_full: bool) -> None:
         """Show what is read, or why it can't be; an image that cannot be read keeps its icon."""
-        conversation, workspace = self._session.conversation, self._session.workspace
+        conversation = self._session.conversation
+        workspace = self._session.workspace
         row = self._rows.rows.get(key)
         kind: type[CardContent] = OriginalOutput
         if isinstance(row, UserRow):
@@ -541,7 +560,8 @@ class ChatPresenter:
     def _on_saved(self, at_ms: int) -> None:
         """Let errors of saving say that it works again: an event was saved."""
         for key in sorted(self._unsaved_keys):
-            row, what = self._error_rows[key], tr("Saving resumed at {time}.", time=format_moment(at_ms))
+            row = self._error_rows[key]
+            what = tr("Saving resumed at {time}.", time=format_moment(at_ms))
             why = tr("It failed earlier: {reason}", reason=row.why or row.what)
             self._error_rows[key] = NoticeRow(key, "info", what, why)
             if not self._is_past:
@@ -571,7 +591,8 @@ class ChatPresenter:
         if self._is_past:
             return
         conversation = self._session.conversation
-        since_ms, retry = conversation.response.waiting_since_ms, conversation.response.retry_state
+        since_ms = conversation.response.waiting_since_ms
+        retry = conversation.response.retry_state
         if since_ms and (retry is None or not retry.wait_s):  # until the countdown ends nothing is asked
             self._arriving.show_waiting(since_ms, self._model_name())
 

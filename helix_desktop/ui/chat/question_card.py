@@ -172,7 +172,9 @@ def _format_problem(name: str, value: str) -> str:
     return ""
 
 
-_PAD, _ICON = 16, 17  # pixels
+# pixels
+_PAD = 16
+_ICON = 17
 _ASKER = 32  # characters of a subagent's title
 _BADGE = 20  # pixels: the edge of an option's number
 
@@ -185,10 +187,12 @@ class FormCard(Themed, QWidget):
 
     def __init__(self, row: QuestionRow, cards: FormCards) -> None:
         super().__init__()
-        self._cards, self.row = cards, row
+        self._cards = cards
+        self.row = row
         question = row.question
         assert isinstance(question, ServerQuestion)  # no other has a form
-        self._title, self._asker = label("", "question", wrap=True), label("", "note", wrap=True)
+        self._title = label("", "question", wrap=True)
+        self._asker = label("", "note", wrap=True)
         text = label(escape_invisible(question.text), "body", wrap=True)
         text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         head = column(self._title, self._asker, gap=2)
@@ -273,7 +277,8 @@ class FormCard(Themed, QWidget):
 
     def _accept(self) -> None:
         """Send what the fields hold; if some can't be sent, say why at each, and go to the first."""
-        values, wrong = {name: self._values.get(name) for name in self._fields}, self.form.errors()
+        values = {name: self._values.get(name) for name in self._fields}
+        wrong = self.form.errors()
         for name, field in self._fields.items():
             if not self._url and name not in wrong and (why := problem(field, values[name])):
                 self.form.show_error(name, why)
@@ -352,7 +357,8 @@ class QuestionItem(RowItem):
     """A question of the agent: options, by mouse, number or arrows; other words are typed as a message is."""
 
     def __init__(self, row: QuestionRow, context: ItemContext, tools: ItemTools) -> None:
-        question, theme = row.question, tools.style.theme
+        question = row.question
+        theme = tools.style.theme
         pills = [Pill(asker, "accent", "bot")] if (asker := _asker_text(row)) else []
         pills += [Pill(row.position)] if row.position else []
         title = Text(_title(row), 13, "accent_text", 600, grow=True, shrink=True)
@@ -369,7 +375,8 @@ class QuestionItem(RowItem):
 
 def _option(question: Question, number: int, context: ItemContext) -> Box:
     """Return an option: what is typed is not sent with a click on it, so that it is only chosen then."""
-    option, is_marked = question.options[number - 1], number in context.marked
+    option = question.options[number - 1]
+    is_marked = number in context.marked
     title, description = map(escape_invisible, (option.label, option.description))
 
     def paint_number(pen: Pen, badge: QRectF) -> None:
@@ -382,15 +389,18 @@ def _option(question: Question, number: int, context: ItemContext) -> Box:
     line = [Drawing((_BADGE, _BADGE), paint_number), Column(texts, 1, grow=True, shrink=True)]
     is_answer = not question.multiple and (question.is_from_app or not context.has_message)
     reply = AnswerQuestion(question.call_id, QuestionReply((option.label,)))
-    name, label = f"option:{number}", ". ".join(filter(None, (f"{number}", title, description)))
-    action, content = reply if is_answer else MarkOption(number), Frame(Row(line, 10, True), (10, 8, 10, 9))
+    name = f"option:{number}"
+    label = ". ".join(filter(None, (f"{number}", title, description)))
+    action = reply if is_answer else MarkOption(number)
+    content = Frame(Row(line, 10, True), (10, 8, 10, 9))
     button = Button(name, action, content, label, "card", is_checked=is_marked)
     fill, edge = ("accent_soft", "accent") if is_marked else ("surface", "border_strong")
     return Frame(button, (0, 0, 0, 0), fill, edge, radius=8)
 
 
 def _own_words(row: QuestionRow, tools: ItemTools) -> list[Box]:
-    count, hint = len(row.question.options), ""
+    count = len(row.question.options)
+    hint = ""
     if count:
         keys = "1" if count == 1 else tr("1–{count}", "number keys", count=count)
         hint = tr("{keys}, then Enter to answer", keys=keys)
@@ -404,7 +414,8 @@ def _own_words(row: QuestionRow, tools: ItemTools) -> list[Box]:
 
 def _answers(row: QuestionRow, context: ItemContext) -> list[Box]:
     """Return what sends the options that are chosen, and what is typed; what comes and goes stands last."""
-    question, chosen = row.question, chosen_options(row.question, context.marked)
+    question = row.question
+    chosen = chosen_options(row.question, context.marked)
     buttons: list[Box] = []
     if not (row.is_late or question.is_from_app):
         skip = AnswerQuestion(question.call_id, QuestionReply())
@@ -420,7 +431,8 @@ def _answers(row: QuestionRow, context: ItemContext) -> list[Box]:
 
 
 def answered_question(row: ToolRow, question: Question, tools: ItemTools) -> Box:
-    theme, reply = tools.style.theme, row.answer.reply
+    theme = tools.style.theme
+    reply = row.answer.reply
     is_answered = reply is not None and not reply.is_skip
     state = reply_state_text(row)
     pill = Pill(state, "ok", "check") if is_answered else Pill(state, fill="hover")

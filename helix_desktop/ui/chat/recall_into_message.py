@@ -28,7 +28,8 @@ class Recalls:
     """What Outputs gives to the draft on screen; `follow_preview` as soon as the page is built."""
 
     def __init__(self, session: Session, attachments: DraftAttachments) -> None:
-        self._session, self._attachments = session, attachments
+        self._session = session
+        self._attachments = attachments
         self._preview: Preview
         self._matches: Attachment | None = None  # of find's words in the preview, counted last
         self._search: asyncio.Task[None] | None = None

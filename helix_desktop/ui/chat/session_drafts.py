@@ -151,7 +151,8 @@ class SharedDrafts:
         """Change the texts of those of a workspace that could not be settled, and what goes along."""
         for message in self._sent_in(workspace_id):
             draft = change(Draft(message.text, tuple(message.attachments)))
-            message.text, message.attachments = draft.text, [*draft.attachments]
+            message.text = draft.text
+            message.attachments = [*draft.attachments]
 
     def _sent_in(self, workspace_id: str) -> list[OutgoingMessage]:
         return [message for message in self.outgoing if message.workspace.id == workspace_id]
@@ -168,7 +169,8 @@ class SharedDrafts:
         return Draft("".join(message.text for message in waiting) + text, (*sent, *others))
 
     def without_outgoing(self, session_id: str, draft: Draft) -> Draft:
-        text, attachments = draft.text, draft.attachments
+        text = draft.text
+        attachments = draft.attachments
         for message in self._sent_from(session_id):
             if text.startswith(message.text):
                 text = text.removeprefix(message.text)
@@ -191,7 +193,9 @@ class SessionDrafts(QObject):
 
     def __init__(self, widget: Composer, session: Session, shared: SharedDrafts) -> None:
         super().__init__(widget)
-        self.widget, self.session, self.shared = widget, session, shared
+        self.widget = widget
+        self.session = session
+        self.shared = shared
         self._workspace: OpenWorkspace | None = None
         self._conversation: Conversation | None = None
         self._without_draft: Conversation | None = None  # the one on screen, until its draft is too
@@ -207,8 +211,10 @@ class SessionDrafts(QObject):
         From the first moment on, what is typed belongs to the new one; `on_cleared` says whether it is
         another one. A draft that can't be stored is kept. Raises StoreError if the other can't be read.
         """
-        workspace, former = self._workspace, self._conversation
-        text, was_loaded = self.widget.draft(), self._without_draft is None
+        workspace = self._workspace
+        former = self._conversation
+        text = self.widget.draft()
+        was_loaded = self._without_draft is None
         self._load = load = object()
         self._workspace = self.session.workspace if self.session.has_workspace else None
         self._conversation = self._without_draft = conversation = self.session.find_conversation()
@@ -228,7 +234,9 @@ class SessionDrafts(QObject):
         async with self.shared.locks[session_id]:
             if load is not self._load or self._without_draft is None:
                 return
-            error, stored, draft = None, Draft(), Draft()
+            error = None
+            stored = Draft()
+            draft = Draft()
             try:
                 stored = await workspace.store.draft(session_id)
                 draft = self.shared.without_outgoing(session_id, stored)
@@ -237,7 +245,9 @@ class SessionDrafts(QObject):
                 error = failure
             if load is not self._load:
                 return
-            unsaved, typed, before = self.shared.take_unsaved(session_id), self.widget.text(), draft.text
+            unsaved = self.shared.take_unsaved(session_id)
+            typed = self.widget.text()
+            before = draft.text
             if unsaved is not None:
                 before = unsaved.text if unsaved.is_whole else before + unsaved.text
             if before:
@@ -300,7 +310,8 @@ class SessionDrafts(QObject):
                     if (await workspace.store.draft(session_id)).text.startswith(text):
                         return
             if waiting is not None:
-                text, is_whole = waiting.text + text, waiting.is_whole
+                text = waiting.text + text
+                is_whole = waiting.is_whole
             if on_screen is not None:
                 self.shared.take_unsaved(session_id)
                 on_screen.put_in_front(text)
@@ -329,7 +340,8 @@ class SessionDrafts(QObject):
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, is_whole: bool
     ) -> UnsavedDraft | None:
         """Store a draft, behind the stored one if that is not part of it; return it if that fails."""
-        session_id, attachments = conversation.session.id, self.attachments.of(conversation.session.id)
+        session_id = conversation.session.id
+        attachments = self.attachments.of(conversation.session.id)
         try:
             if is_whole:
                 draft = self.shared.with_outgoing(session_id, text)
@@ -366,7 +378,8 @@ class SessionDrafts(QObject):
         return [*drafts, *([on_screen] if on_screen is not None else [])]
 
     async def _save_on_screen(self) -> UnsavedDraft | None:
-        workspace, conversation = self._workspace, self._conversation
+        workspace = self._workspace
+        conversation = self._conversation
         if workspace is None or conversation is None:
             return None
         try:
@@ -434,7 +447,9 @@ class DraftAttachments(QObject):
 
     def __init__(self, drafts: SessionDrafts) -> None:
         super().__init__(drafts)
-        self._drafts, self._widget, self._session = drafts, drafts.widget, drafts.session
+        self._drafts = drafts
+        self._widget = drafts.widget
+        self._session = drafts.session
         self._by_session = drafts.shared.attachments
         self._thumbnails: dict[str, QImage | None] = {}  # of the chips on screen, by digest
         self._lock = drafts.shared.attaching_lock
@@ -452,7 +467,8 @@ class DraftAttachments(QObject):
         self._thumbnails = {digest: self._thumbnails.get(digest) for digest in digests}
         for digest in missing:
             self._session.start(self._read_thumbnail(digest), "read thumbnail")
-        stale, images = self._session.transcript.stale_digests, self._thumbnails
+        stale = self._session.transcript.stale_digests
+        images = self._thumbnails
         chips = [
             make_chip(
                 each, model, images.get(each.digest),
@@ -522,7 +538,8 @@ class DraftAttachments(QObject):
             self._start_attaching(self._attach_files(workspace, self._session.conversation, files))
 
     def attach_resource(self, resource: ServerResource) -> None:
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
 
         async def attach() -> None:
             data = await self._session.app.mcp_servers.read_resource(workspace.id, resource)
@@ -610,7 +627,8 @@ class DraftAttachments(QObject):
         attachment = self._find(key)
         if attachment is None:
             return
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         text = attachment.text  # of a recalled content this may be a part
         if attachment.kind == "paste":
             text = (await workspace.store.get(attachment.digest)).decode("utf-8", "replace")
@@ -625,7 +643,8 @@ class DraftAttachments(QObject):
             self._start_attaching(self._replace_by_full(attachment))
 
     async def _replace_by_full(self, attachment: Attachment) -> None:
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         full = await workspace.contents.attach_in_full(attachment)
         attachments = self._by_session.get(conversation.session.id, [])
         if attachment in attachments:

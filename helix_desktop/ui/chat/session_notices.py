@@ -23,7 +23,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Session")
 
-_BREAKER, _SUBAGENT, _WAIT = "breaker", "subagent", "summary-wait"
+_BREAKER = "breaker"
+_SUBAGENT = "subagent"
+_WAIT = "summary-wait"
 _SPENDING = "spend-observations"
 
 

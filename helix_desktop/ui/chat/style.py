@@ -13,7 +13,11 @@ from helix_desktop.ui.kit.boxes import Icon, Pen, color_of
 
 MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
 MIN_MARGIN = 28  # minimum space on each side of the column, pixels
-BODY, UI, SMALL, CODE = 15, 13, 12, 13  # text sizes, pixels at zoom 1
+# text sizes, pixels at zoom 1
+BODY = 15
+UI = 13
+SMALL = 12
+CODE = 13
 BOTTOM_GAP = 18.0  # room below the last row, pixels
 INDENT = 24  # one level of a list, pixels
 MARKER_GAP = 7  # between a number of a list and its text, pixels
@@ -22,7 +26,9 @@ GAP = 11  # between the parts of a message, pixels
 
 _FAMILIES = ["Inter", "DejaVu Sans", "sans-serif"]
 _MONO_FAMILIES = ["JetBrains Mono", "DejaVu Sans Mono", "monospace"]
-REGULAR, MEDIUM, SEMIBOLD = QFont.Weight.Normal, QFont.Weight.Medium, QFont.Weight.DemiBold
+REGULAR = QFont.Weight.Normal
+MEDIUM = QFont.Weight.Medium
+SEMIBOLD = QFont.Weight.DemiBold
 
 
 @cache

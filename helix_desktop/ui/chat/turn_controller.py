@@ -99,7 +99,9 @@ _RULE_CHARS = 160
 class TurnController(QObject):
     def __init__(self, page: ChatPage, session: Session, composer: ComposerController) -> None:
         super().__init__(page)
-        self._page, self._session, self._composer = page, session, composer
+        self._page = page
+        self._session = session
+        self._composer = composer
         self._commands = session.commands
         self._sample_messages: Mapping[str, SamplePlace] = {}
         """The messages of the sample on screen, in order, each with where to look; none elsewhere."""
@@ -202,7 +204,8 @@ class TurnController(QObject):
         await self._set_mode(known)
 
     async def _set_mode(self, mode: PermissionMode) -> None:
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         try:
             await conversation.set_mode(mode)
         finally:
@@ -273,7 +276,8 @@ class TurnController(QObject):
 
     def _say_rule_saved(self, rule: PermissionRule) -> None:
         """Offer to take back what the user just allowed for longer, until they decide or write again."""
-        permissions, is_session_rule = self._session.conversation.permissions, rule.scope == "session"
+        permissions = self._session.conversation.permissions
+        is_session_rule = rule.scope == "session"
         saved_rules = SavedRules(self._session.app.registry, self._session.workspace.id)
 
         def saves_nothing(event: Event) -> bool:  # the one that saved it is recorded after the notice
@@ -289,7 +293,8 @@ class TurnController(QObject):
         why = tr("Saved rules are in Settings → Permissions.")
         if is_session_rule:
             why = tr("In this session, until Helix Desktop closes. Settings → Permissions lists it.")
-        what, undo = tr("Rule saved: “{rule}”", rule=words), Answer(tr("Undo"), revoke, "undo", ends=True)
+        what = tr("Rule saved: “{rule}”", rule=words)
+        undo = Answer(tr("Undo"), revoke, "undo", ends=True)
         ends = (UserSpoke, saves_nothing)
         notice = Notice("saved-rule", what, why, answers=(undo,), is_brief=True, ends_with=ends)
         self._session.notices.notify_here(notice)
@@ -297,9 +302,11 @@ class TurnController(QObject):
     def _show_next_messages(self) -> None:
         if not self._session.has_conversation:
             return
-        conversation, shown = self._session.conversation, self._page.next_messages
+        conversation = self._session.conversation
+        shown = self._page.next_messages
         if self._session.transcript.queued_messages:
-            is_paused, calls = not conversation.is_running, conversation.running_calls.running
+            is_paused = not conversation.is_running
+            calls = conversation.running_calls.running
             queued = conversation.session.transcript.queued_messages
             attached = {
                 seq: [attachment_name(attachment) for attachment in message.attachments]
@@ -358,7 +365,8 @@ class TurnController(QObject):
     @handles(ShowRewriteOf)
     def show_rewrite(self, seq: int) -> None:
         transcript = self._session.transcript
-        cover, rewrites = MessageStates(transcript).cover_of(seq), transcript.rewrites
+        cover = MessageStates(transcript).cover_of(seq)
+        rewrites = transcript.rewrites
         swept = (at for at, sweep in rewrites.sweeps.items() if seq in sweep.swept)
         newest = max(filter(rewrites.is_active, swept), default=0)
         self._session.perform(ShowInTimeline(cover.seq if cover is not None else newest))

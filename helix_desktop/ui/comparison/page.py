@@ -85,7 +85,10 @@ tr = Translator("With and without Helix")
 text = TextContext("With and without Helix")
 
 _HEIGHT = 220  # pixels at the usual text size
-_TOP, _BOTTOM, _GAP = 24.0, 20.0, 10.0  # pixels around the plot, and beside its labels
+# pixels around the plot, and beside its labels
+_TOP = 24.0
+_BOTTOM = 20.0
+_GAP = 10.0
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _NEAR = 8.0  # pixels around a compaction in which the mouse is on it
 
@@ -107,9 +110,11 @@ class ComparisonChart(Themed, QWidget):
 
     def show_figures(self, figures: RecordingFigures, agent: str, request: int) -> None:
         """Show other figures; `agent` has compacted, and `request` is the one that is looked at."""
-        self._managed, self._unmanaged = figures.managed_sizes, figures.unmanaged_sizes
+        self._managed = figures.managed_sizes
+        self._unmanaged = figures.unmanaged_sizes
         self._requests = [compaction.request for compaction in figures.compactions]
-        self._window, self._current = figures.window, request
+        self._window = figures.window
+        self._current = request
         curves = tr(
             "Context of {count} requests. Without Helix: up to {unmanaged} tokens, {unmanaged_end} at the "
             "end. With Helix: up to {managed}, {managed_end} at the end.",
@@ -144,7 +149,8 @@ class ComparisonChart(Themed, QWidget):
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        plot, x = self._plot(), event.position().x()
+        plot = self._plot()
+        x = event.position().x()
         ways = [(abs(plot.x_of(request - 1) - x), place) for place, request in enumerate(self._requests)]
         if ways and min(ways)[0] <= _NEAR:
             self.compaction_clicked.emit(min(ways)[1])
@@ -152,7 +158,9 @@ class ComparisonChart(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if not self._managed:
             return
-        painter, plot, theme = QPainter(self), self._plot(), self._theme
+        painter = QPainter(self)
+        plot = self._plot()
+        theme = self._theme
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         paint_axis(painter, plot, theme)
         painter.setFont(ui_font(11, 500))
@@ -166,10 +174,12 @@ class ComparisonChart(Themed, QWidget):
         faint = QColor(theme.accent)
         faint.setAlphaF(0.16 if theme.dark else 0.09)
         painter.fillPath(thin.area_below(managed), faint)
-        metrics, free_x = QFontMetricsF(painter.font()), 0.0
+        metrics = QFontMetricsF(painter.font())
+        free_x = 0.0
         for number, request in enumerate(self._requests, 1):
             is_current = request == self._current
-            x, color = plot.x_of(request - 1), QColor(self._theme.warn)
+            x = plot.x_of(request - 1)
+            color = QColor(self._theme.warn)
             painter.setPen(QPen(color, 2.0 if is_current else 1.0))
             painter.drawLine(QPointF(x, _TOP - 4), QPointF(x, plot.rect.bottom()))
             text = tr("Compaction {number}", number=format_integer(number))
@@ -187,7 +197,8 @@ class ComparisonChart(Themed, QWidget):
         """Draw the edge of the context window, if a curve comes near, with its name at the left."""
         if self._window > plot.top:
             return
-        y, name = plot.y_of(self._window), tr("Context window")
+        y = plot.y_of(self._window)
+        name = tr("Context window")
         pen = QPen(QColor(self._theme.error), 1)
         pen.setDashPattern([4, 4])
         painter.setPen(pen)
@@ -197,8 +208,10 @@ class ComparisonChart(Themed, QWidget):
     def _paint_ends(self, painter: QPainter, plot: Plot) -> None:
         """Name both curves where they end, and the first and the last request."""
         painter.setFont(ui_font(11, 500))
-        height, x = QFontMetricsF(painter.font()).height(), plot.rect.right() + _GAP
-        above, bottom = 2.2 * height, plot.rect.bottom() - height
+        height = QFontMetricsF(painter.font()).height()
+        x = plot.rect.right() + _GAP
+        above = 2.2 * height
+        bottom = plot.rect.bottom() - height
         high = max(_TOP, min(plot.y_of(self._unmanaged[-1]), bottom - above))
         low = max(high + above, min(plot.y_of(self._managed[-1]), bottom))
         for y, (name, sizes), color in (
@@ -218,15 +231,21 @@ class ComparisonChart(Themed, QWidget):
 
     def _plot(self) -> Plot:
         top = max(1_000, round(max(*self._unmanaged, *self._managed) * 1.05))
-        left, metrics = axis_width(top), QFontMetricsF(ui_font(11, 500))
+        left = axis_width(top)
+        metrics = QFontMetricsF(ui_font(11, 500))
         right = _GAP + 4 + max(metrics.horizontalAdvance(name) for name, _ in self._names())
-        top_px, bottom_px = scaled(round(_TOP)), scaled(round(_BOTTOM))
+        top_px = scaled(round(_TOP))
+        bottom_px = scaled(round(_BOTTOM))
         size = max(1.0, self.width() - left - right), max(1.0, self.height() - top_px - bottom_px)
         return Plot(QRectF(left, top_px, *size), len(self._managed), top)
 
 
-_PICTURE_PX, _PICTURE_RATIO = 1_080, 2  # of a saved picture: its width, and pixels per pixel of that
-_COLUMN_PX, _FACT_CHARS, _MAX_FACTS = 64, 300, 500
+# of a saved picture: its width, and pixels per pixel of that
+_PICTURE_PX = 1_080
+_PICTURE_RATIO = 2
+_COLUMN_PX = 64
+_FACT_CHARS = 300
+_MAX_FACTS = 500
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 
 _KINDS: dict[FactKind, TranslatableText] = {
@@ -243,7 +262,9 @@ _PLACES: dict[FactPlace, TranslatableText] = {
     "one_call": text("By recall"),
     "nowhere": text("Gone"),
 }
-_SUMMARY, _FIRST_PLACE = 2, 3  # columns
+# columns
+_SUMMARY = 2
+_FIRST_PLACE = 3
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -287,7 +308,8 @@ class Comparison(msgspec.Struct, frozen=True):
         )
         if not total:
             return tr("Nothing to compare yet: no files, commands, numbers or instructions.")
-        count, reachable = format_integer(total), format_integer(in_context + one_call)
+        count = format_integer(total)
+        reachable = format_integer(in_context + one_call)
         if moment == len(self.moments) - 1:
             return tr(
                 "Of {total} details that later steps may need, {reachable} are still in the context or one "
@@ -307,7 +329,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def about(self) -> str:
-        count, window = len(self.figures.managed_sizes), format_tokens(self.figures.window)
+        count = len(self.figures.managed_sizes)
+        window = format_tokens(self.figures.window)
         requests = tr.plural(count, "%n request", "%n requests")
         policy = tr("Policy: {policy}", policy=policy_name(self.policy))
         return dotted((self.agent, self.model, requests, policy, tr("{size} context window", size=window)))
@@ -315,7 +338,9 @@ class Comparison(msgspec.Struct, frozen=True):
     @property
     def stats(self) -> Iterator[tuple[str, str, str]]:
         """Yield figures: a name, the managed one, and the unmanaged one with what it is compared with it."""
-        own, other, per_token = self.figures.managed, self.figures.unmanaged, self.price / 1_000_000
+        own = self.figures.managed
+        other = self.figures.unmanaged
+        per_token = self.price / 1_000_000
 
         def billed(tokens: float) -> str:
             return f"≈ {format_usd(tokens * per_token) if per_token else size(tokens)}"
@@ -341,7 +366,8 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def notes(self) -> str:
-        sizes, window = self.figures.unmanaged_sizes, format_tokens(self.figures.window)
+        sizes = self.figures.unmanaged_sizes
+        window = format_tokens(self.figures.window)
         if self.agent:
             counted = [tr("Estimated by Helix's own count, without system prompt and tools.")]
             if self.recorded:
@@ -412,7 +438,8 @@ class FactTable(Themed, QTreeWidget):
     def show_facts(self, facts: Sequence[ComparedFacts], agent: str) -> None:
         """Show other facts; `agent` has a summary that is compared (empty: none)."""
         self.clear()
-        self._agent, self._kinds = agent, facts
+        self._agent = agent
+        self._kinds = facts
         in_summary = tr("{agent}’s summary", agent=agent)
         in_helix = [tr("Helix: {place}", place=translate(place).lower()) for place in _PLACES.values()]
         titles = (tr("Detail"), tr("Total"), in_summary, *in_helix)
@@ -475,7 +502,8 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
     item.setText(_FIRST_PLACE + [*_PLACES].index(fact.place), "–" if fact.place == "nowhere" else "✓")
     read_summary = ""
     if agent:
-        within, without = tr("In {agent}’s summary", agent=agent), tr("Not in {agent}’s summary", agent=agent)
+        within = tr("In {agent}’s summary", agent=agent)
+        without = tr("Not in {agent}’s summary", agent=agent)
         read_summary = within if fact.in_summary else without
     read = dotted((words, read_summary, translate(_PLACES[fact.place])))
     item.setData(0, Qt.ItemDataRole.AccessibleTextRole, read)
@@ -485,8 +513,10 @@ def _fact_item(fact: ComparedFact, agent: str) -> QTreeWidgetItem:
 class ComparisonReport(QWidget):
     def __init__(self) -> None:
         super().__init__()
-        self.title, self.sentence = SelectableText("", 13, "muted"), SelectableText("", 18, weight=600)
-        self.about, self.notes = SelectableText("", 12, "muted"), SelectableText("", 12, "muted")
+        self.title = SelectableText("", 13, "muted")
+        self.sentence = SelectableText("", 18, weight=600)
+        self.about = SelectableText("", 12, "muted")
+        self.notes = SelectableText("", 12, "muted")
         self.chart = ComparisonChart()
         self.facts = FactTable()
         self.stats = [(label("", "note"), label("", "heading"), label("", "note")) for _ in range(4)]
@@ -576,7 +606,8 @@ class ComparisonPage(ThemedBackground):
         back = IconButton("arrow-left", tr("Back to chat (Esc)"), px=16, edge=28, name="leave_comparison")
         back.clicked.connect(lambda: perform(self, ClosePage()))
         tools = FlowBox([self.update_button, self.moments, self.save], right_from=0)
-        title, help_link = label(tr("With and without Helix"), "title"), HelpLink("survives")
+        title = label(tr("With and without Helix"), "title")
+        help_link = HelpLink("survives")
         head = row(back, title, help_link, tools, stretch=3, margins=(18, 0, 24, 0))
         set_body = column(head, VerticalScrollArea(self.report), gap=4, stretch=1, margins=(0, 12, 0, 0))
         self._stack = QStackedLayout(self)
@@ -614,7 +645,8 @@ class ComparisonPage(ThemedBackground):
 
     def _key_of(self, conversation: Conversation) -> _Key:
         transcript = conversation.session.transcript
-        items, info = transcript.messages.items, conversation.window.frame.info
+        items = transcript.messages.items
+        info = conversation.window.frame.info
         policy = transcript.session_policy or self._session.workspace.policy
         last = items[-1].seq if items and transcript.messages.steps else 0
         window = info.window
@@ -648,7 +680,8 @@ class ComparisonPage(ThemedBackground):
             self._task = None
 
     async def _run(self, conversation: Conversation, key: _Key) -> None:
-        session, log = conversation.session, tuple(conversation.session.log)
+        session = conversation.session
+        log = tuple(conversation.session.log)
         _, _, policy, window = key
         imported = _imported(conversation)
         published = self._published(session.transcript)

@@ -26,7 +26,8 @@ class AsyncActions:
         bind_place: Callable[[], ReportOutcome] | None = None,
     ) -> None:
         """`bind_place` returns what reports outcomes at what is on screen at the time of the call."""
-        self.scope, self.show_error = scope, show_error
+        self.scope = scope
+        self.show_error = show_error
         self._bind_place = bind_place or (lambda: self._report)
 
     def start(self, coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:

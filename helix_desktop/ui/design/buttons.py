@@ -104,7 +104,9 @@ class PushButton(EnterActivates, Themed, QPushButton):
         self.setToolTip(tip)
         self.setProperty("kind", kind)
         self.setAutoDefault(False)
-        self._icon_name, self._px, self._color = icon_name, px, color
+        self._icon_name = icon_name
+        self._px = px
+        self._color = color
         self.apply_theme()
         if on_click is not None:
             self.clicked.connect(on_click)
@@ -130,7 +132,8 @@ class PushButton(EnterActivates, Themed, QPushButton):
             colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
             color = colors.get(str(self.property("kind")), theme.muted)
             color = getattr(theme, self._color) if self._color else color
-            gap, px = ICON_GAP_PX if self.text() else 0, scaled(self._px)
+            gap = ICON_GAP_PX if self.text() else 0
+            px = scaled(self._px)
             self.setIcon(icon(self._icon_name, color, px, disabled=theme.faint, gap=gap))
             self.setIconSize(QSize(px + ICON_GAP_PX, px))
 
@@ -168,7 +171,8 @@ class IconButton(EnterActivates, Themed, QToolButton):
         if on_click is not None:
             self.clicked.connect(on_click)
         self._icon_name = icon_name
-        self._px, self._edge = px, edge
+        self._px = px
+        self._edge = edge
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.set_tip(tip)
@@ -184,7 +188,8 @@ class IconButton(EnterActivates, Themed, QToolButton):
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        px, edge = scaled(self._px), scaled(self._edge)
+        px = scaled(self._px)
+        edge = scaled(self._edge)
         self.setIconSize(QSize(px, px))
         self.setFixedSize(edge, edge)
         self.setIcon(icon(self._icon_name, self._theme.muted, px))
@@ -215,11 +220,13 @@ class Switch(Themed, QAbstractButton):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        metrics, room = self.fontMetrics(), QRect(0, 0, max(1, width - SWITCH_TEXT_X), 10_000)
+        metrics = self.fontMetrics()
+        room = QRect(0, 0, max(1, width - SWITCH_TEXT_X), 10_000)
         return max(26, metrics.boundingRect(room, Qt.TextFlag.TextWordWrap, self.text()).height() + 6)
 
     def _paint_track(self, painter: QPainter, track: QRectF) -> None:
-        theme, is_on = self._theme, self.isChecked()
+        theme = self._theme
+        is_on = self.isChecked()
         track_color = theme.accent if is_on else theme.faint
         color = QColor(track_color if self.isEnabled() else theme.border_strong)
         knob = QRectF(track.right() - 16, track.top() + 2, 14, 14)
@@ -253,7 +260,8 @@ def copy_text(button: PushButton, text: str) -> None:
 
 def show_copied(button: PushButton) -> None:
     """Let a button say for a moment, in place of its words, that these are on the clipboard."""
-    words, copied = button.text(), tr("Copied")
+    words = button.text()
+    copied = tr("Copied")
     if words != copied:  # else it was clicked twice
         button.setText(copied)
         announce(button, copied)
@@ -322,7 +330,9 @@ def _bold_width(button: QPushButton) -> int:
     """Return the pixels a name needs when its page is chosen: its hint is that of the regular weight."""
     bold = QFont(button.font())
     bold.setWeight(QFont.Weight.DemiBold)
-    hint, words = button.sizeHint().width(), button.text()  # the hint first: it gives the button its font
+    # the hint first: it gives the button its font
+    hint = button.sizeHint().width()
+    words = button.text()
     usual = button.fontMetrics().horizontalAdvance(words)
     return hint + QFontMetrics(bold).horizontalAdvance(words) - usual
 
@@ -359,7 +369,8 @@ class PageNames(Themed, TabList):
                 button.stepped.connect(self._step)
                 group.addButton(button)
                 names.addWidget(button)
-                self._buttons[page.key], self._icons[page.key] = button, page.icon
+                self._buttons[page.key] = button
+                self._icons[page.key] = page.icon
         names.addStretch(1)
         # A least width of the list itself would let it become narrower than its names.
         self._room = QSpacerItem(0, 0)

@@ -34,7 +34,9 @@ tr = Translator("Controls")
 
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
-_DOT_PX, PILL_DOT_ROOM = 6, 10  # of the dot before a pill's text, and with the gap behind it
+# of the dot before a pill's text, and with the gap behind it
+_DOT_PX = 6
+PILL_DOT_ROOM = 10
 
 
 def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
@@ -80,7 +82,9 @@ class Pill(EnterActivates, Themed, QAbstractButton):
         self, text: str, tone: Tone = "neutral", icon_name: str = "", clickable: bool = False
     ) -> None:
         super().__init__()
-        self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
+        self._tone = tone
+        self._icon_name = icon_name
+        self._clickable = clickable
         self._font = ui_font(11, 500)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
         if clickable:
@@ -143,7 +147,10 @@ class Dot(Themed, QWidget):
         painter.drawEllipse(QRectF(self.rect()))
 
 
-_SENTENCE_PX, _MIN_SENTENCE_PX, _MAX_SENTENCE_PX = 14, 200, 400  # at 100 %: the font, the lines of a sentence
+# at 100 %: the font, the lines of a sentence
+_SENTENCE_PX = 14
+_MIN_SENTENCE_PX = 200
+_MAX_SENTENCE_PX = 400
 _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
 
 
@@ -204,7 +211,8 @@ class EmptyState(QWidget):
         self.button = PushButton(button, name="empty_action", on_click=self.button_clicked.emit)
         self._link = PushButton("", "link", name="empty_link", on_click=self.link_clicked.emit)
         self._link.hide()
-        face, line = IconLabel(icon_name, px=32), row(None, self.sentence, None, gap=0)
+        face = IconLabel(icon_name, px=32)
+        line = row(None, self.sentence, None, gap=0)
         line.setStretch(1, 10)
         body = column(None, face, line, self.button, self._link, None, margins=(12, 24, 12, 24), gap=14)
         body.setStretch(0, 2)
@@ -220,14 +228,19 @@ class EmptyState(QWidget):
         show_text(self._link, link)
 
 
-_CHEVRON_PX, _NOTE_GAP = 14, 8  # pixels: the chevron's edge, and from the title's end to the note
-_CHEVRON_X, _TITLE_GAP_PX = 0, 6  # pixels: its icon has room around the chevron, where the focus ring is
+# pixels: the chevron's edge, and from the title's end to the note
+_CHEVRON_PX = 14
+_NOTE_GAP = 8
+# pixels: its icon has room around the chevron, where the focus ring is
+_CHEVRON_X = 0
+_TITLE_GAP_PX = 6
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):
     def __init__(self, title: str, note: str = "", role: TextRole = "text") -> None:
         super().__init__()
-        self._note, self._role = note, role
+        self._note = note
+        self._role = role
         self.setText(title)
         self.setAccessibleName(tr("{title}, {note}", title=title, note=note) if note else title)
         self.setCheckable(True)

@@ -75,7 +75,8 @@ class ComboBox(Themed, QComboBox):
         """Let a tooltip have a choice that is longer than the box, unless it has another one."""
         if self.toolTip() != self._cut_choice:
             return
-        option, choice = QStyleOptionComboBox(), self.currentText()
+        option = QStyleOptionComboBox()
+        choice = self.currentText()
         super().initStyleOption(option)
         is_cut = self.fit(choice, self._room(option)) != choice
         self._cut_choice = plain_tooltip(choice) if is_cut else ""
@@ -108,7 +109,8 @@ class _CheckBoxes(QStyledItemDelegate):
         self.initStyleOption(cell, index)
         if not cell.features & QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator:
             return
-        part, theme = QStyle.SubElement.SE_ItemViewItemCheckIndicator, current_theme()
+        part = QStyle.SubElement.SE_ItemViewItemCheckIndicator
+        theme = current_theme()
         box = QRectF(0, 0, _BOX_PX, _BOX_PX)
         box.moveCenter(QRectF(cell.widget.style().subElementRect(part, cell, cell.widget)).center())
         fill = theme.accent if cell.state & QStyle.StateFlag.State_Enabled else theme.faint
@@ -178,7 +180,8 @@ class CheckList(QTreeWidget):
 
     def filter(self, typed: str) -> bool:
         """Show the lines that have all the typed words; return False if there is none."""
-        words, is_any = typed.casefold().split(), False
+        words = typed.casefold().split()
+        is_any = False
         for item in self.items():
             text = item.data(0, SEARCH_ROLE) or item.text(0).casefold()
             item.setHidden(not all(word in text for word in words))

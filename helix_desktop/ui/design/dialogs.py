@@ -103,7 +103,9 @@ class ErrorDialog(QuestionDialog):
     icon_style = ("circle-alert", "error")
 
     def __init__(self, parent: QWidget | None, error: HelixError) -> None:
-        what, why, fix = translate(error.what), translate(error.why), translate(error.fix)
+        what = translate(error.what)
+        why = translate(error.why)
+        fix = translate(error.fix)
         why = "\n\n".join(filter(None, (why, fix)))
         super().__init__(parent, what, why, (DialogChoice("", tr("Close"), "primary"),))
         self.setWindowTitle(APP_NAME)

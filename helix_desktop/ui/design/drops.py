@@ -21,8 +21,13 @@ _MENTIONS_FORMAT = "application/x-helix-mentions"  # of files of the workspace; 
 _MAX_PATHS = 200  # of a drag that are looked at: one stat call each
 _MAX_DIGESTS = 100
 _DIGEST_CHARS = 64
-_EDGE_PX, _PAD_PX, _TEXT_PX = 10, 16, 14
-_PILL_TEXT_PX, _PILL_PAD_PX, _PILL_ROOM_PX = 12, 11, 280  # at 100 %; around the words; of the words
+_EDGE_PX = 10
+_PAD_PX = 16
+_TEXT_PX = 14
+# at 100 %; around the words; of the words
+_PILL_TEXT_PX = 12
+_PILL_PAD_PX = 11
+_PILL_ROOM_PX = 280
 
 
 class DragContent(NamedTuple):
@@ -106,7 +111,8 @@ def drag_picture(text: str, theme: Theme, ratio: float = 1.0) -> QPixmap:
     font = ui_font(_PILL_TEXT_PX, 500)
     metrics = QFontMetricsF(font)
     words = metrics.elidedText(text, Qt.TextElideMode.ElideMiddle, _PILL_ROOM_PX)
-    wide, high = round(metrics.horizontalAdvance(words)), round(metrics.height())
+    wide = round(metrics.horizontalAdvance(words))
+    high = round(metrics.height())
     size = QSize(wide + 2 * _PILL_PAD_PX + 2, high + _PILL_PAD_PX)
     picture = QPixmap(size * ratio)
     picture.setDevicePixelRatio(ratio)
@@ -126,7 +132,8 @@ class DropHint(Themed, QWidget):
         super().__init__(parent)
         self.setObjectName("drop_hint")
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.words, self.is_refusal = "", False
+        self.words = ""
+        self.is_refusal = False
         parent.installEventFilter(self)
         self.hide()
 
@@ -136,7 +143,8 @@ class DropHint(Themed, QWidget):
         return False
 
     def show_text(self, text: str, *, is_refusal: bool = False) -> None:
-        self.words, self.is_refusal = text, is_refusal
+        self.words = text
+        self.is_refusal = is_refusal
         self.setAccessibleName(text)
         parent = self.parentWidget()
         if parent is not None:
@@ -146,7 +154,8 @@ class DropHint(Themed, QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
+        theme = self._theme
+        painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         veil = QColor(theme.surface if self.is_refusal else theme.accent_soft)
         veil.setAlphaF(0.94)

@@ -17,7 +17,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Git")
 
-_ICON_PX, _GAP_PX = 13, 5
+_ICON_PX = 13
+_GAP_PX = 5
 _FONT_PX = 12
 _SHORTEST_PX = 60  # of a branch, before the state goes
 _MIDDLE = Qt.TextElideMode.ElideMiddle

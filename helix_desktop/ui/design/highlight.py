@@ -57,7 +57,8 @@ def colored_runs(code: str, language: str) -> Iterator[ColoredRun]:
             role = roles[kind] = _role(str(kind))
         for number, part in enumerate(value.split("\n")):
             if number:
-                line, column = line + 1, 0
+                line = line + 1
+                column = 0
             if role and part and not part.isspace():
                 yield ColoredRun(line, column, len(part), role)
             column += len(part)
@@ -174,7 +175,8 @@ def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
     """Set the colors of lines; keep those of a line that was colored before."""
     cursor = QTextCursor(job.document)
     cursor.beginEditBlock()
-    block, text = QTextBlock(), ""
+    block = QTextBlock()
+    text = ""
     ranges: list[QTextLayout.FormatRange] = []
     for run in runs:
         if not block.isValid() or block.blockNumber() != job.first + run.line:
@@ -200,7 +202,9 @@ def colored_range(start: int, length: int, color: str, background: str = "") -> 
 
 def format_range(start: int, length: int, form: QTextCharFormat) -> QTextLayout.FormatRange:
     part = QTextLayout.FormatRange()
-    part.start, part.length, part.format = start, length, form
+    part.start = start
+    part.length = length
+    part.format = form
     return part
 
 

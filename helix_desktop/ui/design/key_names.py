@@ -12,7 +12,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Window")
 
-_PORTABLE, _NATIVE = QKeySequence.SequenceFormat.PortableText, QKeySequence.SequenceFormat.NativeText
+_PORTABLE = QKeySequence.SequenceFormat.PortableText
+_NATIVE = QKeySequence.SequenceFormat.NativeText
 _KEYPAD = Qt.KeyboardModifier.KeypadModifier
 _ASCII_SIGNS = frozenset(map(ord, string.punctuation))  # their codes are those of Qt's keys
 
@@ -36,7 +37,8 @@ def pressed_key(event: QKeyEvent) -> str:
 
     Shift made the sign of a key that types one: Ctrl+?, not Ctrl+Shift+?.
     """
-    key, modifiers = Qt.Key(event.key()), event.modifiers() & ~_KEYPAD
+    key = Qt.Key(event.key())
+    modifiers = event.modifiers() & ~_KEYPAD
     if key is Qt.Key.Key_Enter:
         key = Qt.Key.Key_Return
     if int(key) in _ASCII_SIGNS:

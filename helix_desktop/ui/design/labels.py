@@ -33,7 +33,9 @@ from helix_desktop.words.numbers import keep_options, keep_units
 
 _LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
 _FEW_LETTERS_PX = 40  # a text that ends before that says nothing
-_RUNNING_ICON, _TURN_MS, _TURN_DEG = "loader-circle", 80, 30
+_RUNNING_ICON = "loader-circle"
+_TURN_MS = 80
+_TURN_DEG = 30
 _MAY_BREAK = "\N{ZERO WIDTH SPACE}"
 
 
@@ -79,7 +81,8 @@ class WrappedLabel(QLabel):
         return self._full_text
 
     def setText(self, text: str) -> None:
-        self._full_text, shown = text, self.shown_text(text)
+        self._full_text = text
+        shown = self.shown_text(text)
         super().setText(shown)
         self.setAccessibleName(text if shown != text else "")
 
@@ -100,7 +103,8 @@ class WrappedLabel(QLabel):
             super().paintEvent(event)
             return
         QFrame.paintEvent(self, event)
-        painter, room = QPainter(self), QRectF(self.contentsRect())
+        painter = QPainter(self)
+        room = QRectF(self.contentsRect())
         painter.setPen(self.palette().color(self.foregroundRole()))
         words = self._lay_out(room.width())
         words.draw(painter, room.topLeft() + QPointF(0, (room.height() - words.boundingRect().height()) / 2))
@@ -164,7 +168,9 @@ class ElidedLabel(QLabel):
         self._shorten()
 
     def _shorten(self) -> None:
-        metrics, room, texts = self.fontMetrics(), max(self.width(), 0), (self._full_text, *self._fallbacks)
+        metrics = self.fontMetrics()
+        room = max(self.width(), 0)
+        texts = (self._full_text, *self._fallbacks)
         fitting = (text for text in texts if metrics.horizontalAdvance(text) <= room)
         elided = next(fitting, "") or elide_title(metrics, texts[-1], room)
         self.setText(elided)
@@ -183,7 +189,9 @@ class TextLine(Themed, QWidget):
         self, text: str = "", px: int = 13, weight: int = 400, role: TextRole = "text", mono: bool = False
     ) -> None:
         super().__init__()
-        self._role, self.text, self._note = role, "", ""
+        self._role = role
+        self.text = ""
+        self._note = ""
         self._font_spec = (px, weight, mono)
         self._kept_texts: Sequence[str] = ()
         self.elide = Qt.TextElideMode.ElideMiddle if mono else Qt.TextElideMode.ElideRight  # of a path
@@ -264,7 +272,9 @@ class SelectableText(Themed, WrappedLabel):
         super().__init__(text)
         if mono:
             align_as_code(self)
-        self._px, self._family, self._weight = px, fonts.MONO_FAMILY if mono else fonts.UI_FAMILY, weight
+        self._px = px
+        self._family = fonts.MONO_FAMILY if mono else fonts.UI_FAMILY
+        self._weight = weight
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -295,18 +305,23 @@ class IconLabel(Themed, QLabel):
         super().__init__()
         self._width_px = width_px or px
         self.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._icon_name, self._px, self._color_token = icon_name, px, color_token
-        self._timer, self._angle = QBasicTimer(), 0
+        self._icon_name = icon_name
+        self._px = px
+        self._color_token = color_token
+        self._timer = QBasicTimer()
+        self._angle = 0
         self.apply_theme()
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
-        self._icon_name, self._color_token = icon_name, color_token
+        self._icon_name = icon_name
+        self._color_token = color_token
         self.apply_theme()
         self._turn_or_rest()
 
     def apply_theme(self) -> None:
         super().apply_theme()
-        px, color = scaled(self._px), getattr(self._theme, self._color_token)
+        px = scaled(self._px)
+        color = getattr(self._theme, self._color_token)
         self.setFixedSize(scaled(self._width_px), px)
         self.setPixmap(pixmap(self._icon_name, color, px, self.devicePixelRatioF()))
 
@@ -327,7 +342,8 @@ class IconLabel(Themed, QLabel):
         if not self._angle:
             super().paintEvent(event)
             return
-        painter, middle = QPainter(self), QRectF(self.rect()).center()
+        painter = QPainter(self)
+        middle = QRectF(self.rect()).center()
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.translate(middle)
         painter.rotate(self._angle)

@@ -191,7 +191,8 @@ def _flow_rows(parts: Sequence[QWidget], width: int) -> list[_Row]:
             continue
         size = part.sizeHint().expandedTo(part.minimumSize())
         if x and x + size.width() > width:
-            x, rows = 0, [*rows, []]
+            x = 0
+            rows = [*rows, []]
         rows[-1].append((number, part, size.boundedTo(QSize(max(width, 1), size.height()))))
         x += size.width() + FLOW_GAP
     return rows
@@ -203,10 +204,12 @@ def _row_height(row: _Row) -> int:
 
 def _place_row(line: _Row, room: QRect, right_from: int) -> None:
     missing = room.width() - sum(size.width() + FLOW_GAP for _, _, size in line) + FLOW_GAP
-    x, is_left = 0, True
+    x = 0
+    is_left = True
     for number, part, size in line:
         if is_left and number >= right_from:
-            x, is_left = x + max(0, missing), False
+            x = x + max(0, missing)
+            is_left = False
         place = QRect(QPoint(x, room.y() + (room.height() - size.height()) // 2), size)
         part.setGeometry(place)
         x += size.width() + FLOW_GAP
@@ -268,7 +271,9 @@ class FlowBox(_Arranged):
         `row_gap` is in pixels.
         """
         super().__init__(QSizePolicy.Policy.Preferred)
-        self._parts, self._right_from, self._row_gap = list(parts), right_from, row_gap
+        self._parts = list(parts)
+        self._right_from = right_from
+        self._row_gap = row_gap
         for part in self._parts:
             part.setParent(self)
 
@@ -312,7 +317,9 @@ class ResponsiveRow(_Arranged):
     def __init__(self, text: QWidget, others: Sequence[QWidget], least_px: int = 200) -> None:
         """`least_px` is the width below which a longer text does not go for the others."""
         super().__init__(QSizePolicy.Policy.Expanding)
-        self._text, self._others, self._least_px = text, FlowBox(others, right_from=0), least_px
+        self._text = text
+        self._others = FlowBox(others, right_from=0)
+        self._least_px = least_px
         for part in (self._text, self._others):
             part.setParent(self)
 
@@ -320,11 +327,13 @@ class ResponsiveRow(_Arranged):
         return max(box.bottom() + 1 for box in self._boxes(width))
 
     def sizeHint(self) -> QSize:
-        text, others = self._text.sizeHint(), self._others.sizeHint()
+        text = self._text.sizeHint()
+        others = self._others.sizeHint()
         return QSize(text.width() + _GAP + others.width(), max(text.height(), others.height()))
 
     def minimumSizeHint(self) -> QSize:
-        text, others = self._text.minimumSizeHint(), self._others.minimumSizeHint()
+        text = self._text.minimumSizeHint()
+        others = self._others.minimumSizeHint()
         return QSize(max(text.width(), others.width()), max(text.height(), others.height()))
 
     def _place(self) -> None:
@@ -345,7 +354,8 @@ class ResponsiveRow(_Arranged):
             text = _height(self._text, width)
             below = QRect(0, text + _ROW_GAP, width, self._others.heightForWidth(width))
             return QRect(0, 0, width, text), below
-        text, others = _height(self._text, left), hint.height()
+        text = _height(self._text, left)
+        others = hint.height()
         tall = max(text, others)
         return (
             QRect(0, (tall - text) // 2, left, text),
@@ -376,7 +386,8 @@ class _PageScroll(QScrollArea):
         return super().eventFilter(watched, event)
 
     def minimumSizeHint(self) -> QSize:
-        page, hint = self.widget(), super().minimumSizeHint()
+        page = self.widget()
+        hint = super().minimumSizeHint()
         if page is None:
             return hint
         margins = self.viewportMargins()

@@ -102,7 +102,9 @@ def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int
     ends = (format_moment(recorded[0]), format_moment(recorded[-1]))
     widest = max(map(metrics.horizontalAdvance, ends)) + _TIME_GAP
     labels = max(1, min(5, int(plot.rect.width() / max(1.0, widest))))
-    end, before = plot.rect.left() - _TIME_GAP, ""  # of the label before
+    # of the label before
+    end = plot.rect.left() - _TIME_GAP
+    before = ""
     for number in range(labels):
         index = round(number * (len(times) - 1) / max(1, labels - 1))
         text = format_moment(times[index]) if times[index] else before
@@ -113,7 +115,8 @@ def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int
         if left >= end + _TIME_GAP / 2:
             place = QRectF(left, plot.rect.bottom() + 8, width + 2, times_height())
             painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop, text)
-            end, before = left + width, text
+            end = left + width
+            before = text
 
 
 def paint_curve(painter: QPainter, line: QPainterPath, color: str, dashed: bool = False) -> None:

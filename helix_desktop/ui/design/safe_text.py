@@ -61,7 +61,8 @@ def wrap_long_line(line: str) -> list[str]:
 
     Where half of a part has no space, it is cut anywhere.
     """
-    parts, at = list[str](), 0
+    parts = list[str]()
+    at = 0
     while len(line) - at > LINE_LIMIT:
         space = line.rfind(" ", at + LINE_LIMIT // 2, at + LINE_LIMIT)
         end = space + 1 if space >= 0 else at + LINE_LIMIT

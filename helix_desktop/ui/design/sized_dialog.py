@@ -84,7 +84,8 @@ class SizedDialog(TabsInReadingOrder, QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setModal(modal)
-        self._opener, self._least = parent, QSize(*least)
+        self._opener = parent
+        self._least = QSize(*least)
         self._own_height = size[1]  # unlike one that the user chose
         self.resize(*size)
         self.setMinimumSize(self._least)
@@ -118,7 +119,8 @@ class SizedDialog(TabsInReadingOrder, QDialog):
             return
         self._keep_room()  # less than before, where something has left the dialog
         if self.isVisible() and not (self.isMaximized() or self.isFullScreen()):
-            place, middle = self.geometry(), self.geometry().center()
+            place = self.geometry()
+            middle = self.geometry().center()
             place.setHeight(max(height, self.minimumHeight()))
             place.moveCenter(middle)
             self.setGeometry(fitted_rect(place, free_rect(self)))

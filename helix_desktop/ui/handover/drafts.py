@@ -76,7 +76,8 @@ def sweep_note(tokens: int) -> str:
 
 def draft_warnings(opened: OpenDraft) -> list[str]:
     """Return why a draft may not be worth it: it frees little, or nothing, or may say too little."""
-    event, warnings = opened.draft.event, list[str]()
+    event = opened.draft.event
+    warnings = list[str]()
     freed = event.before - event.after
     tokens = format_token_count(abs(freed))
     if opened.scope.is_whole or freed >= max(1, event.before * _LITTLE_GAIN):
@@ -98,7 +99,8 @@ def draft_warnings(opened: OpenDraft) -> list[str]:
 
 def purpose_text(opened: OpenDraft, former_title: str, messages: str) -> str:
     """Return what becomes of a draft: for a new session, in place of `former_title`, or of `messages`."""
-    scope, event = opened.scope, opened.draft.event
+    scope = opened.scope
+    event = opened.draft.event
     if scope.is_whole:
         return tr("A new session starts with this handover summary and can recall everything it covers.")
     if scope.rerun_seq:

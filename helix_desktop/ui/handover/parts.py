@@ -48,7 +48,8 @@ tr = Translator("Handover")
 
 _FRAME_PX = 20  # of a field, above and below its lines
 _MARKUP = re.compile(r"`[^`]+`|\[e\d+(?:, e\d+)*\]|^- ")
-_VERSION_PX, _EDGE_PX = 52, 12
+_VERSION_PX = 52
+_EDGE_PX = 12
 
 
 class _Colors(QSyntaxHighlighter):
@@ -82,13 +83,16 @@ class SectionField(Themed, QWidget):
 
     def __init__(self, title: str, text: str, original: str, as_of: str) -> None:
         super().__init__()
-        self.title, self._original, self._shown_text = title, original, ""
+        self.title = title
+        self._original = original
+        self._shown_text = ""
         self.editor = _WrappingField(text, words=title, placeholder=tr("Nothing recorded"))
         self.editor.setObjectName(f"section:{title}")
         self.editor.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._colors = _Colors(self.editor.document())
         self.pill = Pill(tr("Edited"), "accent")
-        words, tip = tr("Reset {section}", section=title), tr("Back to the text as it was first recorded")
+        words = tr("Reset {section}", section=title)
+        tip = tr("Back to the text as it was first recorded")
         self.reset_button = PushButton(
             tr("Reset"), "link", "undo-2", px=14, name=f"reset:{title}", words=words, tip=tip,
             on_click=self._reset,
@@ -137,7 +141,9 @@ class SectionField(Themed, QWidget):
         self.changed.emit()
 
     def _fit(self) -> None:
-        layout, block, height = self.editor.document().documentLayout(), self.editor.document().begin(), 0.0
+        layout = self.editor.document().documentLayout()
+        block = self.editor.document().begin()
+        height = 0.0
         while block.isValid():
             height += layout.blockBoundingRect(block).height()
             block = block.next()
@@ -258,7 +264,8 @@ class Comparison(QFrame):
             return
         self._shown = (sections, can_put_back)
         bar = self.area.verticalScrollBar()
-        value, focused = bar.value(), [button.hasFocus() for button in self.buttons]
+        value = bar.value()
+        focused = [button.hasFocus() for button in self.buttons]
         self.buttons = []
         clear_layout(self._items)
         self.no_difference.setVisible(all(item.change == "same" for part in sections for item in part.items))
@@ -335,9 +342,13 @@ def _bullet(
     return BulletView(bullet, role, is_flagged=False, marks=marks, is_struck_out=is_struck_out)
 
 
-_SIZE, _MIN_SIZE = (1_240, 812), (720, 460)
-_LIST_PX, _LIST_SHARE = 264, 0.24  # of the columns at the left and at the right: pixels, at most of the width
-_COMPARISON_PX, _COMPARISON_SHARE = 308, 0.32
+_SIZE = (1_240, 812)
+_MIN_SIZE = (720, 460)
+# of the columns at the left and at the right: pixels, at most of the width
+_LIST_PX = 264
+_LIST_SHARE = 0.24
+_COMPARISON_PX = 308
+_COMPARISON_SHARE = 0.32
 _PAUSE_MS = 250  # without a key before what was typed is checked
 
 
@@ -347,16 +358,22 @@ class WindowParts(SizedDialog):
     def __init__(self, parent: QWidget, ranges: RangeChoice) -> None:
         super().__init__(parent, tr("Handover summaries"), _SIZE, _MIN_SIZE)
         self.ranges = ranges
-        self._writing_since_s, self._is_warned = 0.0, False
-        self.versions, self.comparison = VersionList(), Comparison()
+        self._writing_since_s = 0.0
+        self._is_warned = False
+        self.versions = VersionList()
+        self.comparison = Comparison()
         self.title = label("", "title", wrap=True)
         tip = tr("Copy the whole handover summary as Markdown")
         self.copy_button = PushButton(tr("Copy"), "link", "copy", px=14, name="copy", tip=tip)
         self.compare_button = PushButton(tr("Compare"), "link", "git-compare", px=14, name="compare")
         self.compare_button.setCheckable(True)
-        self._pills, self._notes = column(gap=0), column(gap=6)
-        self._sections_column, self._missing, self._below = column(gap=12), column(gap=6), column(gap=4)
-        self.phase_steps, self.model_output = PhaseSteps(), QPlainTextEdit()
+        self._pills = column(gap=0)
+        self._notes = column(gap=6)
+        self._sections_column = column(gap=12)
+        self._missing = column(gap=6)
+        self._below = column(gap=4)
+        self.phase_steps = PhaseSteps()
+        self.model_output = QPlainTextEdit()
         self.model_output.setReadOnly(True)
         self.model_output.setTabChangesFocus(True)
         self.model_output.setAccessibleName(tr("Text from the model"))

@@ -104,11 +104,13 @@ class RangeChoice(QWidget):
 
     def __init__(self, conversation: Conversation, start: StartCoroutine) -> None:
         super().__init__()
-        self._conversation, self._start = conversation, start
+        self._conversation = conversation
+        self._start = start
         self.scope: int | None = None
         """The handover that is written again, 0 for none, whose ranges are offered; None: of none yet."""
         self._ranges: dict[int, list[RangeItem]] = {}  # by scope
-        self.box, self.focus = RangeBox(), TextField(tr("Focus for the model (optional)"))
+        self.box = RangeBox()
+        self.focus = TextField(tr("Focus for the model (optional)"))
         self.focus.setAccessibleName(tr("Focus"))
         self.price = label("", "muted", name="handover-price", wrap=True)
         fields = row(self.box, self.focus, gap=8)
@@ -166,7 +168,8 @@ class RangeChoice(QWidget):
         self.show_ranges(scope, items)
 
     def show_ranges(self, scope: int, ranges: list[RangeItem]) -> None:
-        self._ranges[scope], self.scope = ranges, scope
+        self._ranges[scope] = ranges
+        self.scope = scope
         self.box.show_ranges(ranges)
 
     def _on_chosen(self) -> None:
@@ -176,7 +179,8 @@ class RangeChoice(QWidget):
             self.chosen.emit()
 
     async def _show_price(self, upto: int) -> None:
-        writer, scope = self._conversation.handovers.writer, self.scope_of(upto)
+        writer = self._conversation.handovers.writer
+        scope = self.scope_of(upto)
         try:
             estimate = await writer.estimate(upto, scope)
             text = estimate_text(estimate, writer_name(estimate.model, estimate.demo))

@@ -17,7 +17,10 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Handover")
 
-NOTHING, NOW, DRAFT, FORMER_DRAFT = 0, -1, -2, -3
+NOTHING = 0
+NOW = -1
+DRAFT = -2
+FORMER_DRAFT = -3
 """Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""
 
 

@@ -93,7 +93,8 @@ class HandoverWindow(WindowParts):
     """
 
     def __init__(self, parent: QWidget, conversation: Conversation, actions: AsyncActions) -> None:
-        self._conversation, self._handovers = conversation, conversation.handovers
+        self._conversation = conversation
+        self._handovers = conversation.handovers
         self._writer = conversation.handovers.writer
         self._intents = IntentHandlers()
         self._intents.async_actions = AsyncActions(
@@ -103,7 +104,9 @@ class HandoverWindow(WindowParts):
         self._intents.add(self)
         self._start = self._intents.async_actions.start
         super().__init__(parent, RangeChoice(conversation, self._start))
-        self.seq, self._other, self._before_writing = NOW, NOTHING, NOW
+        self.seq = NOW
+        self._other = NOTHING
+        self._before_writing = NOW
         self.draft: OpenDraft | None = None
         self._former: tuple[Section, ...] = ()  # of the draft before, which was written again
         self._preview: OpenDraft | None = None  # made without a model, of the range to compact
@@ -170,10 +173,13 @@ class HandoverWindow(WindowParts):
         """
         scope = rerun_seq(self._transcript, seq)
         self.ranges.focus.setText(focus)
-        self.seq, self._is_open, self._is_compaction = seq, True, is_compaction and seq == NOW
+        self.seq = seq
+        self._is_open = True
+        self._is_compaction = is_compaction and seq == NOW
         if self._is_compaction:
             self.setWindowTitle(tr("Compact conversation"))
-        session, ends = self._conversation.session, list[Callable[[], None]]()
+        session = self._conversation.session
+        ends = list[Callable[[], None]]()
         try:
             if is_compaction:
                 ranges = await self._writer.ranges(upto, HandoverScope(scope or 0))
@@ -211,7 +217,8 @@ class HandoverWindow(WindowParts):
                 end()
             self.stop_writing()
             if (draft := self.draft) is not None:
-                text, rerun = draft.text(self._texts(DRAFT)), draft.scope.rerun_seq
+                text = draft.text(self._texts(DRAFT))
+                rerun = draft.scope.rerun_seq
                 await self._handovers.save_draft(draft.draft, text, rerun, draft.scope.is_whole)
 
     def _goes_on_with_draft(self, scope: int | None, upto: int) -> bool:
@@ -276,7 +283,9 @@ class HandoverWindow(WindowParts):
         if seq != self.seq:
             self._keep_edits()
             self.show_problem()
-            self.seq, self._other, self._is_valid = seq, self._former_of(seq), True
+            self.seq = seq
+            self._other = self._former_of(seq)
+            self._is_valid = True
             self.refresh()
             if seq == DRAFT and self.draft is not None:
                 self.ranges.choose(self.draft.upto)
@@ -331,7 +340,8 @@ class HandoverWindow(WindowParts):
 
     def _versions(self) -> list[Version]:
         now = Version(NOW, tr("If you compact now"), tr("Made without a model"))
-        log, is_managed = self._conversation.session.log, self._conversation.session.policy.enabled
+        log = self._conversation.session.log
+        is_managed = self._conversation.session.policy.enabled
         listed = [now, *recorded_versions(self._transcript, log, is_managed=is_managed)]
         if self.is_writing:
             listed.insert(0, Version(DRAFT, tr("Draft"), tr("Writing…")))
@@ -398,18 +408,22 @@ class HandoverWindow(WindowParts):
 
     def _show_fields(self) -> None:
         """Build the sections again where they are others than before: to edit, or to read."""
-        is_editable, sections = self._refusal() is None, self._sections(self.seq)
+        is_editable = self._refusal() is None
+        sections = self._sections(self.seq)
         event = self._event(self.seq)
         as_of = as_of_text(event, self._transcript) if event is not None else ""
         if self._built == (built := (self.seq, is_editable, to_fields(sections), as_of)):
             return
         self._keep_edits()
         texts = self._edits.get(self.seq) or built[2]
-        self._built, self.fields, parts = built, [], list[QWidget]()
+        self._built = built
+        self.fields = []
+        parts = list[QWidget]()
         is_edited = is_editable or self.seq in self._edits
         original = self._original()
         for section in ordered_sections([Section(title) for title in texts]):
-            title, text = section.title, texts[section.title]
+            title = section.title
+            text = texts[section.title]
             when = as_of if can_be_settled(title) else ""
             if is_edited:
                 field = SectionField(title, text, original.get(title, ""), when)
@@ -481,7 +495,9 @@ class HandoverWindow(WindowParts):
         if not self._is_open:
             return
         self._checks += 1
-        number, seq, texts = self._checks, self.seq, self._texts(self.seq)
+        number = self._checks
+        seq = self.seq
+        texts = self._texts(self.seq)
         self._is_valid = True
         try:
             from_fields(texts, self._valid_seqs())
@@ -511,7 +527,9 @@ class HandoverWindow(WindowParts):
         if self._is_busy:
             return
         self._set_busy(True)
-        seq, texts, before = self.seq, self._texts(self.seq), self._transcript.written_handovers
+        seq = self.seq
+        texts = self._texts(self.seq)
+        before = self._transcript.written_handovers
         try:
             revision = await self._revision_of(seq)
             await self._handovers.revisions.record(revision, from_fields(texts, revision.valid_seqs))
@@ -531,8 +549,10 @@ class HandoverWindow(WindowParts):
             return
         self._keep_edits()
         self.show_problem()
-        focus, scope = self.ranges.focus.text().strip(), self.ranges.scope_of(upto)
-        self._before_writing, self.seq = self.seq, DRAFT
+        focus = self.ranges.focus.text().strip()
+        scope = self.ranges.scope_of(upto)
+        self._before_writing = self.seq
+        self.seq = DRAFT
         self._writing_since_s = time.monotonic()
         self.model_output.clear()
         self._writing = self._start(self._write(focus, upto, scope), "draft-handover")
@@ -564,7 +584,8 @@ class HandoverWindow(WindowParts):
         self.draft = OpenDraft(draft, scope, tuple(parts))
         self._seconds.stop()
         if self.seq == DRAFT:
-            self._built, self._other = None, self._former_of(DRAFT)
+            self._built = None
+            self._other = self._former_of(DRAFT)
         self.refresh()
         announce(self, tr("The draft is written."))
         if self.seq == DRAFT:
@@ -626,11 +647,15 @@ class HandoverWindow(WindowParts):
 
     def _show_head(self) -> None:
         """Show what the version is called, what is said of it, and what can be done instead of editing it."""
-        event, refusal, draft = self._event(self.seq), self._refusal(), self._shown_draft
+        event = self._event(self.seq)
+        refusal = self._refusal()
+        draft = self._shown_draft
         self.title.setText(self._title(self.seq) or tr("Draft"))
-        warnings, notes = list[str](), list[str]()
+        warnings = list[str]()
+        notes = list[str]()
         if draft is not None:
-            warnings, event = draft_warnings(draft), draft.draft.event
+            warnings = draft_warnings(draft)
+            event = draft.draft.event
             former = handover_titles(self._transcript).get(draft.scope.rerun_seq, "")
             counts = translate(handover_counts(self._transcript, event).text)
             notes = [
@@ -662,7 +687,8 @@ class HandoverWindow(WindowParts):
         self._show_missing()
 
     def _show_pills(self, event: HandoverMade | None) -> None:
-        pills, draft = list[Pill](), self._shown_draft
+        pills = list[Pill]()
+        draft = self._shown_draft
         if event is not None and self.seq != NOW:
             if draft is None or draft.scope != OLDER_MESSAGES:  # else the note has these figures
                 self.tokens = Pill("", "accent", "gauge")
@@ -718,7 +744,8 @@ class HandoverWindow(WindowParts):
 
     def _show_missing(self) -> None:
         """Quote the instructions and decisions that the text does not say, with buttons that add them."""
-        event, texts = self._event(self.seq), "\n".join(self._texts(self.seq).values())
+        event = self._event(self.seq)
+        texts = "\n".join(self._texts(self.seq).values())
         lines = list[QWidget]()
         for rule in missing_rules(event.coverage) if event is not None and self.fields else ():
             if " ".join(rule.text.split()) not in texts:
@@ -729,7 +756,8 @@ class HandoverWindow(WindowParts):
         self._fill(self._missing, lines)
 
     def _show_buttons(self) -> None:
-        is_recorded, is_writing = self.seq > NOTHING, self.seq == DRAFT and self.is_writing
+        is_recorded = self.seq > NOTHING
+        is_writing = self.seq == DRAFT and self.is_writing
         draft = self._shown_draft if not is_writing else None
         can_write = self._scope is not None and not is_writing
         is_changed = is_recorded and bool(self.fields)

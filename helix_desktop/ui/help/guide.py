@@ -41,8 +41,12 @@ tr = Translator("Guide")
 KEYS_TOPIC = "keys"
 """The page whose table lists the keys that commands have now; the file has those of a new installation."""
 
-_SIZE, _MIN_SIZE = (960, 800), (560, 420)
-_TEXT_PX, _CODE_PX, _COLUMN_PX, _MARGIN_PX = 14, 12, 640, 28
+_SIZE = (960, 800)
+_MIN_SIZE = (560, 420)
+_TEXT_PX = 14
+_CODE_PX = 12
+_COLUMN_PX = 640
+_MARGIN_PX = 28
 _ICONS = {
     "start": "play",
     "context": "layers",
@@ -168,7 +172,8 @@ class GuideDialog(Themed, SizedDialog):
         self._refresh()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, is_searching = event.key(), bool(self.search.text())
+        key = event.key()
+        is_searching = bool(self.search.text())
         if is_searching and key == Qt.Key.Key_Escape:
             self.search.clear()
         elif key == Qt.Key.Key_F3 or (
@@ -260,7 +265,8 @@ class GuideDialog(Themed, SizedDialog):
         return self._plain_texts[topic]
 
     def _mark_hits(self) -> None:
-        document, found = self.browser.document(), []
+        document = self.browser.document()
+        found = []
         for word in set(self._words()):
             hit = document.find(word)
             while not hit.isNull():
@@ -283,7 +289,8 @@ class GuideDialog(Themed, SizedDialog):
             start = QTextCursor(self._hits[place])
             start.setPosition(start.selectionStart())
             self.browser.setTextCursor(start)
-            top, height = self.browser.cursorRect().top(), self.browser.viewport().height()
+            top = self.browser.cursorRect().top()
+            height = self.browser.viewport().height()
             if not 0 <= top < height * 3 // 4:  # what follows is to be read, too
                 bar = self.browser.verticalScrollBar()
                 bar.setValue(bar.value() + top - height // 3)
@@ -305,7 +312,8 @@ class _Page(QTextBrowser):
 
     def __init__(self, go_back: Callable[[], None], go_forward: Callable[[], None]) -> None:
         super().__init__()
-        self._go_back, self._go_forward = go_back, go_forward
+        self._go_back = go_back
+        self._go_forward = go_forward
         self.setOpenLinks(False)
         self.setFrameShape(QTextBrowser.Shape.NoFrame)
         self.setLineWrapMode(QTextEdit.LineWrapMode.FixedPixelWidth)
@@ -321,7 +329,8 @@ class _Page(QTextBrowser):
         # A style sheet can't name a font whole: with its ligatures, `--` is one line.
         code = QTextCharFormat()
         code.setFont(ui_font(_CODE_PX, is_code=True))
-        cursor, block = QTextCursor(self.document()), self.document().begin()
+        cursor = QTextCursor(self.document())
+        block = self.document().begin()
         cursor.beginEditBlock()  # else the page is laid out again for each of them
         while block.isValid():
             for part in block.textFormats():

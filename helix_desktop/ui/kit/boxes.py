@@ -220,7 +220,8 @@ class Text(TextBox):
 
     def width(self) -> float:
         if self._wide < 0:
-            words, base_px = self.words[:MEASURED], QApplication.font().pixelSize()
+            words = self.words[:MEASURED]
+            base_px = QApplication.font().pixelSize()
             self._wide = _advance(words, self.px, self.weight, self.is_code, base_px) + 1
         return self._wide
 
@@ -228,15 +229,19 @@ class Text(TextBox):
         return self.face()[1].height()
 
     def place(self, rect: QRectF) -> None:
-        self.rect, self._shown = rect, self.words
+        self.rect = rect
+        self._shown = self.words
         if rect.width() <= 0:
             self._shown = ""
         elif self.width() > rect.width():
-            metrics, room, words = self.face()[1], rect.width(), self.words
+            metrics = self.face()[1]
+            room = rect.width()
+            words = self.words
             if len(words) > MEASURED:
                 words = words[: MEASURED // 2] + words[-MEASURED // 2 :]
             cut = self.cut or (lambda metrics, words, room: metrics.elidedText(words, self.elide, room))
-            self._shown, self.tip = cut(metrics, words, room), self.words
+            self._shown = cut(metrics, words, room)
+            self.tip = self.words
 
     def paint(self, pen: Pen) -> None:
         if self.marks and text_direction(self._shown) == Qt.LayoutDirection.LeftToRight:
@@ -247,13 +252,15 @@ class Text(TextBox):
 
     def _paint_marks(self, pen: Pen) -> None:
         """Paint behind the words what was searched for; where their beginning is lost, behind their end."""
-        metrics, shown = self.face()[1], self._shown
+        metrics = self.face()[1]
+        shown = self._shown
         is_end = self.elide is Qt.TextElideMode.ElideLeft
         shift = len(shown) - len(self.words) if is_end else 0
         pairs = enumerate(zip(shown, self.words, strict=False))
         same = next((at for at, (left, whole) in pairs if left != whole), len(shown))
         for start, end in self.marks:
-            first, last = max(start + shift, 1 if shift else 0), min(end + shift, len(shown))
+            first = max(start + shift, 1 if shift else 0)
+            last = min(end + shift, len(shown))
             if first < last and (shift or first < same):
                 left, right = (metrics.horizontalAdvance(shown[:at]) for at in (first, last))
                 ground = QRectF(self.rect.x() + left - 1, 0, right - left + 2, metrics.height())
@@ -277,7 +284,8 @@ class Icon(Box):
         return scaled(self.px)
 
     def paint(self, pen: Pen) -> None:
-        side, ratio = scaled(self.px), pen.qt.device().devicePixelRatio()
+        side = scaled(self.px)
+        ratio = pen.qt.device().devicePixelRatio()
         picture = pixmap(self.name, getattr(pen.theme, self.color), side, ratio)
         center = self.rect.center()
         if not self.turns:
@@ -496,7 +504,8 @@ class Row(Box):
         takers = [n for n, child in enumerate(self.children) if (child.grow if spare > 0 else child.shrink)]
         for count, n in zip(range(len(takers), 0, -1), sorted(takers, key=own.__getitem__), strict=True):
             share = max(spare / count, -own[n])  # what one can't give, those after it do
-            own[n], spare = own[n] + share, spare - share
+            own[n] = own[n] + share
+            spare = spare - share
         return own
 
     def height(self, width: float) -> float:
@@ -504,7 +513,8 @@ class Row(Box):
         return max((child.height(wide) for child, wide in sizes), default=0.0)
 
     def place(self, rect: QRectF) -> None:
-        self.rect, x = rect, rect.x()
+        self.rect = rect
+        x = rect.x()
         for child, wide in zip(self.children, self._widths(rect.width()), strict=True):
             tall = child.height(wide)
             above = 0.0 if self.is_at_top else round((rect.height() - tall) / 2)
@@ -538,7 +548,8 @@ class Column(Row):
         return sum(self._heights(width)) + self.gap * max(0, len(self.children) - 1)
 
     def place(self, rect: QRectF) -> None:
-        self.rect, y = rect, rect.y()
+        self.rect = rect
+        y = rect.y()
         for child, tall in zip(self.children, self._heights(rect.width()), strict=True):
             child.place(QRectF(rect.x(), y, rect.width(), tall))
             y += tall + self.gap
@@ -566,7 +577,8 @@ class TwoColumns(Column):
         if not self._is_wide(rect.width()):
             Column.place(self, rect)
             return
-        self.rect, share = rect, self._share(rect.width())
+        self.rect = rect
+        share = self._share(rect.width())
         for number, child in enumerate(self.children):
             x = rect.x() + number * (share + self.gap)
             child.place(QRectF(x, rect.y(), share, child.height(share)))
@@ -585,7 +597,8 @@ class Flow(Row):
         for child, own in zip(self.children, self._own_widths(), strict=True):
             wide = min(own, width)
             if lines[-1] and x + wide > width:
-                x, lines = 0.0, [*lines, []]
+                x = 0.0
+                lines = [*lines, []]
             lines[-1].append((child, wide))
             x += wide + self.gap
         return lines
@@ -596,7 +609,8 @@ class Flow(Row):
         return tall + self.line_gap * (len(lines) - 1)
 
     def place(self, rect: QRectF) -> None:
-        self.rect, y = rect, rect.y()
+        self.rect = rect
+        y = rect.y()
         for line in self._lines(rect.width()):
             tall = max((child.height(wide) for child, wide in line), default=0.0)
             used = sum(wide for _, wide in line) + self.gap * (len(line) - 1)
@@ -632,7 +646,8 @@ class RowWithEnd(Row):
             below = others.height(width)
             places = [QRectF(0, (above - own) / 2, room, own), QRectF(0, above + 4, width, below)]
         else:
-            own, side_height = first.height(left), others.height(side)
+            own = first.height(left)
+            side_height = others.height(side)
             above = max(own, side_height, end_height)
             places = [
                 QRectF(0, round((above - own) / 2), left, own),
@@ -671,7 +686,8 @@ class Frame(Box):
         return (max(tall, scaled(self.least)) if self.least else tall) + top + bottom
 
     def place(self, rect: QRectF) -> None:
-        self.rect, (begin, top, end, bottom) = rect, self.pad
+        self.rect = rect
+        begin, top, end, bottom = self.pad
         self.content.place(rect.adjusted(begin, top, -end, -bottom))
 
     def paint(self, pen: Pen) -> None:

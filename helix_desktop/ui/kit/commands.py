@@ -71,10 +71,19 @@ class Command:
         """`also` are words by which users may look for it, too. Without an intent its page does it."""
         self.id = ""
         """Under which the user's keys are stored: the attribute of its table."""
-        self.words, self.intent, self.keys, self.fixed_key = words, intent, keys, fixed_key
-        self.menu, self.group, self.needs, self.is_in_menu = menu, group, needs, is_in_menu
-        self.slash, self.with_arguments, self.also = slash, with_arguments, also
-        self.is_checkable, self.one_of = is_checkable or bool(one_of), one_of
+        self.words = words
+        self.intent = intent
+        self.keys = keys
+        self.fixed_key = fixed_key
+        self.menu = menu
+        self.group = group
+        self.needs = needs
+        self.is_in_menu = is_in_menu
+        self.slash = slash
+        self.with_arguments = with_arguments
+        self.also = also
+        self.is_checkable = is_checkable or bool(one_of)
+        self.one_of = one_of
 
     def __set_name__(self, table: type, name: str) -> None:
         self.id = name
@@ -288,9 +297,11 @@ SENT_MESSAGE = Need(_in_session("Needs a message in this session"))
 UNDOABLE_CHANGE = Need(_in_session("Nothing to undo in the context"))
 REDOABLE_CHANGE = Need(_in_session("Nothing to redo in the context"))
 
-_SESSION, _WORKSPACE = (OPEN_SESSION,), (OPEN_WORKSPACE,)
+_SESSION = (OPEN_SESSION,)
+_WORKSPACE = (OPEN_WORKSPACE,)
 _file, _edit, _view, _agent, _help = (partial(Command, menu=menu) for menu in MENUS)
-_page, _session = partial(_view, needs=_SESSION), partial(_agent, needs=_SESSION)
+_page = partial(_view, needs=_SESSION)
+_session = partial(_agent, needs=_SESSION)
 """Commands of View and of Session that need a session on screen, and nothing else."""
 
 
@@ -463,7 +474,8 @@ class WindowCommands(CommandTable):
 
     def set_keys(self, name: str, keys: Sequence[str]) -> None:
         """Give a command these keys, as portable text, in place of those that it had."""
-        action, command = self._actions[name], self.commands[name]
+        action = self._actions[name]
+        command = self.commands[name]
         action.setShortcuts([QKeySequence(key) for key in keys])
         # Where keys would stand it shows those that the widget in focus, not the menu, has to answer.
         hint = "" if keys else native_key(command.fixed_key)
@@ -496,7 +508,8 @@ class WindowCommands(CommandTable):
 
         Raises InvalidInput if it can't be used now, or not with arguments.
         """
-        name, command = f"/{slash_command.name}", _BY_SLASH[slash_command.name]
+        name = f"/{slash_command.name}"
+        command = _BY_SLASH[slash_command.name]
         action = self.action(command.id)
         if not action.isEnabled():
             reason = action.statusTip()

@@ -39,10 +39,15 @@ from helix_desktop.words.translation import error_text, translate
 
 _text = TextContext("Forms")
 
-_LABEL_PX, _SHORT_LABEL_PX = 190, 72  # the label's column on a page; the least of it in a dialog
+# the label's column on a page; the least of it in a dialog
+_LABEL_PX = 190
+_SHORT_LABEL_PX = 72
 _LABEL_GAP_PX = 12  # from the longest label of a dialog to the controls, besides the gap that every field has
-_TOP_PX, _MANY_LINES = 6, 3  # above the label beside a control that is as high as so many lines
-_LIST_PX, _INDENT_PX = 140, 24
+# above the label beside a control that is as high as so many lines
+_TOP_PX = 6
+_MANY_LINES = 3
+_LIST_PX = 140
+_INDENT_PX = 24
 _UNLIMITED_PX = 10_000
 _MARK_MS = 3_000  # how long a field that was searched for stays marked
 _RING_MARGINS = QMargins(9, 5, 9, 5)
@@ -177,7 +182,8 @@ class Segments(Choice, frozen=True):
     """One of very few: buttons side by side, radio buttons for screen readers."""
 
     def make(self, form: Form) -> QWidget:
-        frame, group = QFrame(), QButtonGroup(form)
+        frame = QFrame()
+        group = QButtonGroup(form)
         frame.setProperty("role", "segments")
         inside = row(margins=(3, 3, 3, 3), gap=2)
         for value, words in self.all_choices():
@@ -317,7 +323,8 @@ def all_fields(fields: Fields) -> list[Field]:
 
 
 def find_fields(fields: Fields, typed: str) -> list[Field]:
-    words, found = typed.casefold().split(), []
+    words = typed.casefold().split()
+    found = []
     for field, title in _with_groups(fields):
         text = " ".join(translate(own) for own in (title, *field.texts())).casefold()
         if words and all(word in text for word in words):
@@ -329,7 +336,9 @@ class _Below(WrappedLabel):
     """What is said below a control; as high as its note and as `room` lines, whatever it says now."""
 
     def __init__(self, note: str, room: int, place: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignTop) -> None:
-        self._reserved, self._room, self._words = note, room, note
+        self._reserved = note
+        self._room = room
+        self._words = note
         self.note = note
         super().__init__(note)
         self.setProperty("role", "faint")
@@ -366,9 +375,11 @@ class _Below(WrappedLabel):
         self._fit()
 
     def _fit(self) -> None:
-        shown, room = self._words, self.heightForWidth(self.width())
+        shown = self._words
+        room = self.heightForWidth(self.width())
         if self._measure(shown, self.width()) > room:
-            low, high = 0, len(self._words)
+            low = 0
+            high = len(self._words)
             while low < high:
                 middle = (low + high + 1) // 2
                 fits = self._measure(f"{self._words[:middle]}…", self.width()) <= room
@@ -448,7 +459,8 @@ class FieldRow(QWidget):
 
     def event(self, event: QEvent) -> bool:
         if event.type() in {QEvent.Type.Show, QEvent.Type.LayoutRequest}:
-            text, room = self._words.fontMetrics().height(), self.control.sizeHint().height()
+            text = self._words.fontMetrics().height()
+            room = self.control.sizeHint().height()
             above = _TOP_PX if room > _MANY_LINES * text else max(0, room - text) // 2
             self._words.setContentsMargins(0, above, 0, _TOP_PX)
         return super().event(event)
@@ -561,14 +573,17 @@ class Form(QWidget):
         """Return the rows of some fields; one without a label joins the row before it."""
         rows = []
         for field in fields:
-            control, name = field.make(self), field.name
+            control = field.make(self)
+            name = field.name
             control.setObjectName(control.objectName() or name)
-            trailing, is_labeled = field.beside(self), labels and bool(field.label)
+            trailing = field.beside(self)
+            is_labeled = labels and bool(field.label)
             line = FieldRow(
                 translate(field.label), control, note=translate(field.note), room=field.room,
                 trailing=trailing, is_labeled=is_labeled, indent_px=SWITCH_TEXT_X if field.is_inside else 0,
             )  # fmt: skip
-            self.controls[name], self.rows[name] = control, line
+            self.controls[name] = control
+            self.rows[name] = line
             if trailing is not None:
                 self.trailing[name] = trailing
             if is_labeled:
@@ -635,7 +650,8 @@ class Form(QWidget):
 
     def show_field(self, name: str, *, is_marked: bool = False) -> None:
         """Bring a field into sight and give it the keyboard; the switch that it needs, while that is off."""
-        line, control = self.rows[name], self.controls[name]
+        line = self.rows[name]
+        control = self.controls[name]
         if not control.isEnabled():
             control = self.controls.get(self.fields[name].needs, control)
         show_control(control, line, is_marked=is_marked)

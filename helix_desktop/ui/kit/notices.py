@@ -74,11 +74,15 @@ _ICONS: dict[NoticeLevel, tuple[str, str]] = {
     "warning": ("triangle-alert", "warn"),
     "info": ("info", "accent_text"),
 }
-_WIDTH_PX, _GAP_PX = 784, 12  # at most, with gaps of at least this at both sides; at 100 %
+# at most, with gaps of at least this at both sides; at 100 %
+_WIDTH_PX = 784
+_GAP_PX = 12
 _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
 _MOST = 2  # notices at once, unless more are required
 _LOW_LINES = 48  # of text in a window's height: in a lower one a single notice leaves room for the work
-_READ_MS, _CHAR_MS = 10_000, 75  # until one goes or folds, and more for each character of it
+# until one goes or folds, and more for each character of it
+_READ_MS = 10_000
+_CHAR_MS = 75
 _MORE_MS = 3_000  # and then while it can't
 _NEAR_PX = 90  # around one: who moves the pointer there may be on the way to it
 _MAX_WAITS = 5  # for a pointer that moves elsewhere: that of a user at work always does
@@ -140,12 +144,14 @@ class Notice(NamedTuple):
 class _Card(QFrame):
     def __init__(self, notice: Notice, area: NoticeArea) -> None:
         super().__init__()
-        self.notice, self._area = notice, area
+        self.notice = notice
+        self._area = area
         self.setObjectName(notice.name)
         self.setProperty("role", "notice")
         self.setProperty("level", notice.level)
         self.setAccessibleName(translate(join_sentences(notice.what, notice.why, notice.fix)))
-        self._pointer, self._waits = QCursor.pos(), 0
+        self._pointer = QCursor.pos()
+        self._waits = 0
         self._timer = QTimer(self)
         self._timer.setObjectName("read")
         self._timer.timeout.connect(self._leave_unless_used)
@@ -206,7 +212,8 @@ class _Card(QFrame):
         near = self.rect().adjusted(-_NEAR_PX, -_NEAR_PX, _NEAR_PX, _NEAR_PX)
         is_near = near.contains(self.mapFromGlobal(pointer))
         moved = pointer != self._pointer and (is_near or self._waits < _MAX_WAITS)
-        self._pointer, self._waits = pointer, 0 if is_near else self._waits + 1
+        self._pointer = pointer
+        self._waits = 0 if is_near else self._waits + 1
         is_used = self.underMouse() or self.isAncestorOf(QApplication.focusWidget() or self.window())
         if is_used or moved or not self.window().isActiveWindow() or QAccessible.isActive():
             self._timer.start(_MORE_MS)
@@ -275,7 +282,8 @@ class NoticeArea(QWidget):
         return QSize(scaled(_WIDTH_PX), super().sizeHint().height())
 
     def set_context(self, workspace_id: str, session_id: str) -> None:
-        before, self.context_ids = self.context_ids, (workspace_id, session_id)
+        before = self.context_ids
+        self.context_ids = (workspace_id, session_id)
         for card in self._cards.values():
             if not card.notice.applies_to(*before):
                 card.is_folded = False  # it comes on screen now
@@ -452,7 +460,8 @@ class _FoldedButton(PushButton):
         self.hide()
 
     def show_notices(self, notices: list[Notice]) -> None:
-        levels, former = {notice.level for notice in notices}, self._level
+        levels = {notice.level for notice in notices}
+        former = self._level
         self._level = next((level for level in _ICONS if level in levels), "info")
         self.setText(tr.plural(len(notices), "%n notice", "%n notices") if notices else "")
         words = tr.plural(len(notices), "Show %n notice", "Show %n notices")
@@ -541,7 +550,8 @@ class ErrorNotices:
     """
 
     def __init__(self, area: NoticeArea, help_with: Callable[[Remedy], object]) -> None:
-        self._area, self._help_with = area, help_with
+        self._area = area
+        self._help_with = help_with
         self._failed: dict[tuple[tuple[str, str], str], Notice] = {}  # by place and action
 
     def show(self, error: HelixError) -> None:

@@ -85,10 +85,16 @@ class Session(QObject):
         super().__init__(window)
         self.window = window
         """Where dialogs belong."""
-        self.commands, self.handle = window.commands, window.intents.add
-        self.app, self.actions, self.start = app, actions, actions.start
-        self.notices, self.notify = window.notices, window.notices.notify
-        self.job, self.perform, self.page = window.jobs.run, window.perform, window.page
+        self.commands = window.commands
+        self.handle = window.intents.add
+        self.app = app
+        self.actions = actions
+        self.start = actions.start
+        self.notices = window.notices
+        self.notify = window.notices.notify
+        self.job = window.jobs.run
+        self.perform = window.perform
+        self.page = window.page
         self.run = window.intents.run
         self.workspace_id = ""
         """The workspace on screen, which may be one that could not be opened; empty if there is none."""
@@ -153,7 +159,8 @@ class Session(QObject):
         for unsubscribe in self._subscriptions:
             unsubscribe()
         self._subscriptions = []
-        self._workspace, self._conversation = workspace, conversation
+        self._workspace = workspace
+        self._conversation = conversation
         self.notices.set_context(workspace.id if workspace is not None else "", self.id)
         self.changing.emit()
         self.changed.emit()

@@ -29,7 +29,8 @@ StyledPart: TypeAlias = tuple[int, int, Style]
 
 def strip_markup(text: str) -> tuple[str, list[StyledPart], list[int]]:
     """Return the text without markup, its styled parts, and where each character and the end are in it."""
-    words, at = "", 0
+    words = ""
+    at = 0
     styles: list[StyledPart] = []
     places: list[int] = []
     for hit in _STYLED.finditer(text):
@@ -129,7 +130,9 @@ class Words(TextBox):
         return text_direction(self.words) == Qt.LayoutDirection.RightToLeft
 
     def _prepare(self) -> QTextLayout:
-        words, styles, spans = self.words, list[StyledPart](), list[tuple[int, int]]()
+        words = self.words
+        styles = list[StyledPart]()
+        spans = list[tuple[int, int]]()
         if self.is_marked_up:
             text = " ".join(self.words.split())
             words, styles, places = strip_markup(text)
@@ -138,7 +141,9 @@ class Words(TextBox):
             )
             spans = [(start, end) for start, end in ends if start < end]
             if self.changed and not spans:  # only signs of markup differ: they stay
-                words, styles, spans = text, [], list(self.changed)
+                words = text
+                styles = []
+                spans = list(self.changed)
             self.words = words
         option = QTextOption()
         option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -165,13 +170,17 @@ class Words(TextBox):
         while (line := layout.createLine()).isValid():
             line.setLineWidth(max(width, 1))
             line.setPosition(QPointF(0, y + (tall - line.height()) / 2))
-            y, end = y + tall, line.naturalTextWidth()
+            y = y + tall
+            end = line.naturalTextWidth()
         layout.endLayout()
-        self._tail_places, x, y = [], end + 8, y - tall
+        self._tail_places = []
+        x = end + 8
+        y = y - tall
         for box in self.tail:
             wide = box.width()
             if x + wide > width and x > 0:
-                x, y = 0.0, y + tall + 2
+                x = 0.0
+                y = y + tall + 2
             self._tail_places.append(QPointF(x, y + (tall - box.height(wide)) / 2))
             x += wide + 4
         return y + tall
@@ -206,7 +215,8 @@ class Words(TextBox):
                 first = max(start, line.textStart())
                 last = min(start + length, line.textStart() + line.textLength())
                 if first < last:
-                    left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
+                    left = _x(line.cursorToX(first))
+                    right = _x(line.cursorToX(last))
                     behind = 0 if last == start + length else CODE_PAD_PX  # else there is room already
                     place = QRectF(left - CODE_PAD_PX, line.y() + 1, right - left + CODE_PAD_PX + behind, 0)
                     place.setHeight(line.height() - 2)

@@ -151,11 +151,14 @@ class IconTile(Themed, QWidget):
     def __init__(self, icon_name: str, color: str = "accent_text", ground: str = "accent_soft") -> None:
         """The colors are tokens."""
         super().__init__()
-        self._icon_name, self._color, self._ground = icon_name, color, ground
+        self._icon_name = icon_name
+        self._color = color
+        self._ground = ground
         self.setFixedSize(_TILE_PX, _TILE_PX)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        pen, edge = Pen.of_widget(self, self._theme), self.width()
+        pen = Pen.of_widget(self, self._theme)
+        edge = self.width()
         pen.box(QRectF(self.rect()), self._ground, "", edge * 0.27)
         color = str(getattr(self._theme, self._color))
         image = pixmap(self._icon_name, color, edge // 2, self.devicePixelRatioF())
@@ -214,7 +217,9 @@ class WelcomePage(_CenteredPage):
                 margins=(18, 18, 18, 18),
             )  # fmt: skip
             self._cards.addWidget(card(body), 1)
-            self._model_title, self._model_words = heading, words  # that of the model is the last
+            # that of the model is the last
+            self._model_title = heading
+            self._model_words = words
         lead = tr(
             "An AI coding agent whose context stays small and visible. Large and old outputs leave it; every "
             "byte of them is stored, and comes back when the agent or you need it."
@@ -272,7 +277,8 @@ class NoSessionPage(_CenteredPage):
         """`new_session` is the command, whose keys are shown if it has any."""
         super().__init__(parent)
         self._new_session = new_session
-        self._title, self._words = label("", "heading", wrap=True), label("", "muted", wrap=True)
+        self._title = label("", "heading", wrap=True)
+        self._words = label("", "muted", wrap=True)
         button = PushButton(tr("New session"), "primary", "plus", name="new_session")
         button.clicked.connect(lambda: perform(self, intents.NewSession()))
         import_button = PushButton(tr("Import…"), name="import")
@@ -280,7 +286,8 @@ class NoSessionPage(_CenteredPage):
         self._keys = key_label("")
         hint = label(tr("New session, from anywhere in the window"), "faint", wrap=True)
         self._hint = pane(row(self._keys, hint, gap=7, stretch=1))
-        buttons, tile = row(button, import_button, None), IconTile("message-square")
+        buttons = row(button, import_button, None)
+        tile = IconTile("message-square")
         self._policy = ContextPolicy()
         self._model_window = REFERENCE_WINDOW
         self.context_button = PushButton("", "link", "chevron-down", name="context_choice")
@@ -352,7 +359,8 @@ class MissingFolderPage(_CenteredPage):
             "Sessions, outputs and timeline are safe: they aren't in the folder. If you moved the "
             "folder, locate it to continue."
         )
-        parts, read_only = list[QWidget](), partial(intents.ShowWorkspace, read_only=True)
+        parts = list[QWidget]()
+        read_only = partial(intents.ShowWorkspace, read_only=True)
         for name, title, kind, icon_name, intent in (
             ("locate", tr("Locate…"), "primary", "folder-search", intents.LocateWorkspace),
             ("open_read_only", tr("Open read-only"), "", "eye", read_only),

@@ -63,7 +63,9 @@ class ShowEntryInTimeline(Intent, frozen=True):
 class EntryActions(QObject):
     def __init__(self, table: CacheTable, preview: Preview, keys: PageKeys) -> None:
         super().__init__(table)
-        self.table, self.preview, self.keys = table, preview, keys
+        self.table = table
+        self.preview = preview
+        self.keys = keys
         preview.recall_button.clicked.connect(self.recall)
         preview.export_button.clicked.connect(self._export_shown)
         for changed in (table.selectionModel().selectionChanged, table.model().dataChanged):
@@ -156,26 +158,35 @@ class EntryActions(QObject):
         menu = EntryMenu(self.table)
         menu.setAccessibleName(tr("Selected entries"))
         menu.setToolTipsVisible(True)
-        add, key_of, rows, preview = menu.add, self.keys.shown_key, self.table.selected_rows(), self.preview
+        add = menu.add
+        key_of = self.keys.shown_key
+        rows = self.table.selected_rows()
+        preview = self.preview
         digests = self.table.selected_digests()
         single = rows[0] if rows and len(digests) == 1 else None
-        sound, stored = self.count_of(is_readable), self.count_of(is_untrashed) > 0
-        can_recall, is_sound = sound > 0, single is not None and single.state != "damaged"
+        sound = self.count_of(is_readable)
+        stored = self.count_of(is_untrashed) > 0
+        can_recall = sound > 0
+        is_sound = single is not None and single.state != "damaged"
         add("cache-open", tr("Open preview"), self.table.opened.emit, "Enter", is_enabled=single is not None)
-        words, recall_key = tr("Recall into your message"), key_of("cache_recall")
+        words = tr("Recall into your message")
+        recall_key = key_of("cache_recall")
         if single is not None and preview.digest == single.digest and preview.lines[1]:
             words, _ = preview.recall_texts()
             add("cache-recall-lines", words, self.recall, recall_key, is_enabled=can_recall)
-            words, recall_key = tr("Recall whole output"), ""
+            words = tr("Recall whole output")
+            recall_key = ""
         elif sound > 1:
             words = " · ".join(filter(None, (self.recall_selection.words, self.recall_selection.cost)))
         add("cache-recall", words, self.recall_whole, recall_key, is_enabled=can_recall)
         if single is not None:
-            why_not, send = _why_not_in_context(single), SendInFull(single.digest)
+            why_not = _why_not_in_context(single)
+            send = SendInFull(single.digest)
             words = tr("Send all of it…")
             action = add("cache-send-full", words, send, is_enabled=not why_not)
             action.setToolTip(why_not or tr("All of it is sent again where it was. You can undo this."))
-        find, copy = preview.content.open_find, preview.content.copy_content
+        find = preview.content.open_find
+        copy = preview.content.copy_content
         add("cache-find", tr("Find in content"), find, "Ctrl+F", is_enabled=is_sound)
         add("cache-verify", tr("Verify"), self.verify, key_of("cache_verify"))
         if len(digests) > 1:

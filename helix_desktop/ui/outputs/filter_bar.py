@@ -42,8 +42,11 @@ _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
 _WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
 _MARGINS = (18, 12, 12, 11)
-_WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
-_KB, _HOUR_MS = 1024, 3_600_000
+# pixels below which the counter loses its words, and goes
+_WIDE = 880
+_NARROW = 520
+_KB = 1024
+_HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 _MAX_SESSIONS = 12
 _MAX_NAME_CHARS = 48  # characters of a name on a chip or in the menu
@@ -177,7 +180,8 @@ class ChipRow(FlowBox):
 class ProgressRow(QWidget):
     def __init__(self) -> None:
         super().__init__()
-        self.text, self.bar = TextLine("", 12, role="muted"), QProgressBar()
+        self.text = TextLine("", 12, role="muted")
+        self.bar = QProgressBar()
         self.bar.setTextVisible(False)
         self.cancel = PushButton(tr("Cancel"), "link", name="cancel")
         self.setLayout(row(self.text, self.bar, self.cancel, margins=(0, 0, 6, 0), gap=12, stretch=1))
@@ -198,7 +202,8 @@ class CacheFilterBar(Themed, QWidget):
         super().__init__()
         self._clock = clock
         self._sort = CacheSort()
-        self._counter_words, self._listed_count = "", 0
+        self._counter_words = ""
+        self._listed_count = 0
         self._options: dict[OptionSlot, FilterOption] = {}
         self._selected = 1
         self._tools: Sequence[str] = ()
@@ -217,7 +222,8 @@ class CacheFilterBar(Themed, QWidget):
         self.counter = TextLine("", 12, role="muted")
         self.counter.align = Qt.AlignmentFlag.AlignRight
         self.more = IconButton("ellipsis", tr("More actions"))
-        self.progress_row, self.search_row = ProgressRow(), ProgressRow()
+        self.progress_row = ProgressRow()
+        self.search_row = ProgressRow()
         for button in (self.filters, self.session):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._row = row(self.field, self.filters, self.session, None, self.counter, self.more)
@@ -263,7 +269,8 @@ class CacheFilterBar(Themed, QWidget):
         self._set_query(saved.text, session_only=saved.session_only)
 
     def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
-        self._tools, self._sessions = tools, sessions
+        self._tools = tools
+        self._sessions = sessions
 
     def toggle(self, option: FilterOption) -> None:
         """Narrow the table to a choice, in place of another of its kind; drop it if it is chosen already."""
@@ -279,7 +286,8 @@ class CacheFilterBar(Themed, QWidget):
         self._set_query("", session_only=False)
 
     def filter_menu(self) -> QMenu:
-        menu, sort_key = EntryMenu(self), current_language().sort_key
+        menu = EntryMenu(self)
+        sort_key = current_language().sort_key
         by_name = sorted(map(tool_option, self._tools), key=lambda option: sort_key(translate(option.name)))
         titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
             (tr("State"), [state_option(state) for state in SAME_STATES if self._may_have(state)]),
@@ -342,11 +350,13 @@ class CacheFilterBar(Themed, QWidget):
         words = search_status or tr.plural(listed_count, "%n output", "%n outputs")
         if self.current_filter.is_narrowing and not search_status:
             words = tr.plural(listed_count, "%n found", "%n found")
-        self._counter_words, self._listed_count = words, listed_count
+        self._counter_words = words
+        self._listed_count = listed_count
         self._update_counter()
 
     def clear_count(self) -> None:
-        self._counter_words, self._listed_count = "", 0
+        self._counter_words = ""
+        self._listed_count = 0
         self._update_counter()
 
     def show_selected(self, count: int) -> None:
@@ -404,5 +414,6 @@ class CacheFilterBar(Themed, QWidget):
         shorten_row(self._row, room, parts)
 
     def _show_chips(self) -> None:
-        hint, chosen = tr("Remove filter"), self._options.values()
+        hint = tr("Remove filter")
+        chosen = self._options.values()
         self.chips.show_chips([("x", one.label, hint, partial(self.toggle, one)) for one in chosen])

@@ -78,7 +78,9 @@ class OutputsPage(ThemedBackground):
         super().__init__(parent)
         self._start = start
         self._source: OutputSource | None = None
-        self._totals, self._is_counted, self._unindexed = NO_TOTALS, True, 0
+        self._totals = NO_TOTALS
+        self._is_counted = True
+        self._unindexed = 0
         self._entries: OutputSource | None = None  # the same, while a workspace is on screen
         self._verified: dict[tuple[str, str], str] = {}  # when, in words, by workspace and digest
         self._verify_task: asyncio.Task[None] | None = None
@@ -88,7 +90,8 @@ class OutputsPage(ThemedBackground):
         self._pending_digest = ""
         self._marked = ("", "", 0)  # a digest, words in that content, and the line from which they count
         self._choices_source: OutputSource | None = None  # that is asked for what a filter can name
-        self._current_filter, self._is_searching = CacheFilter(), False
+        self._current_filter = CacheFilter()
+        self._is_searching = False
         self._canceled_filter: CacheFilter | None = None  # whose search the user ended
         self._slow = QTimer(self, singleShot=True, interval=_SLOW_MS)  # until an answer is said to be slow
         self._slow.timeout.connect(self._update_visibility)
@@ -148,12 +151,16 @@ class OutputsPage(ThemedBackground):
     def set_source(self, source: OutputSource | None) -> None:
         self._source = source
         self._is_refreshing = self._refresh_again = False  # what the former source still lists is dropped
-        self._pending_digest, self._canceled_filter = "", None
+        self._pending_digest = ""
+        self._canceled_filter = None
         self.model.set_source(source)
         self.preview.show_state(None)
         self._notice.hide()
-        self._totals, self._is_counted, self._is_listed = NO_TOTALS, source is None, False
-        self._is_searching, self._unindexed = False, 0
+        self._totals = NO_TOTALS
+        self._is_counted = source is None
+        self._is_listed = False
+        self._is_searching = False
+        self._unindexed = 0
         self.filter_bar.has_damaged = False
         if source is not None:
             self._slow.start()
@@ -217,9 +224,13 @@ class OutputsPage(ThemedBackground):
             self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
 
     def _add_shortcuts(self) -> None:
-        everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
-        actions, table, preview = self.entry_actions, self.table, self.preview
-        field, keys = self.filter_bar.field, self.keys
+        everywhere = Qt.ShortcutContext.WidgetWithChildrenShortcut
+        here = Qt.ShortcutContext.WidgetShortcut
+        actions = self.entry_actions
+        table = self.table
+        preview = self.preview
+        field = self.filter_bar.field
+        keys = self.keys
         FindShortcut(self, preview.content.open_find)
         for command, action in (
             ("cache_recall", actions.recall),
@@ -239,7 +250,8 @@ class OutputsPage(ThemedBackground):
         add_shortcut(table, "Ctrl+C", actions.copy_digests, here)
 
     async def _refresh(self) -> None:
-        source, cache_filter = self._source, self.filter_bar.current_filter
+        source = self._source
+        cache_filter = self.filter_bar.current_filter
         try:
             if source is not None:
                 await self._query(source, cache_filter)
@@ -260,7 +272,8 @@ class OutputsPage(ThemedBackground):
         totals = await source.totals()
         if source is not self._source:
             return
-        self._totals, self._is_counted = totals, True
+        self._totals = totals
+        self._is_counted = True
         self._update_visibility()
         await self._list(source, cache_filter)
         if source is self._source and source is not self._choices_source:
@@ -273,7 +286,8 @@ class OutputsPage(ThemedBackground):
         While the search index is behind, every entry is looked at for the names of tools.
         """
         try:
-            tools, sessions = await source.tools(), await source.sessions()
+            tools = await source.tools()
+            sessions = await source.sessions()
             if source is self._source:
                 self.filter_bar.set_available(tools, sessions)
         except HelixError as error:
@@ -327,7 +341,8 @@ class OutputsPage(ThemedBackground):
             self._refresh_again = source is self._source or self._refresh_again
             return False
         self._notice.hide()
-        self._is_listed, self._unindexed = True, results.unindexed
+        self._is_listed = True
+        self._unindexed = results.unindexed
         self._is_searching = bool(results.cursor) and cache_filter != self._canceled_filter
         fresh = cache_filter != self._current_filter
         turned = cache_filter.sort != self._current_filter.sort  # to see what is first now
@@ -335,9 +350,11 @@ class OutputsPage(ThemedBackground):
             self._current_filter = cache_filter
             self.model.set_order(cache_filter.sort, bool(cache_filter.text))
             self.table.columns.set_searching(bool(cache_filter.text))
-        current_digest, bar = self.selected, self.table.verticalScrollBar()
+        current_digest = self.selected
+        bar = self.table.verticalScrollBar()
         chosen = self.table.selected_digests() if self.table.selected_count() <= _MAX_CHOSEN else ()
-        place, first = bar.value(), self.table.rowAt(0)
+        place = bar.value()
+        first = self.table.rowAt(0)
         # Two, as one of them may be what was used now, and have gone to the top.
         is_scrolled = place > 0 and first >= 0
         seen = range(first, min(first + 2, self.model.rowCount())) if is_scrolled else range(0)
@@ -376,7 +393,8 @@ class OutputsPage(ThemedBackground):
             self._on_selected("")
 
     def _update_visibility(self) -> None:
-        listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
+        listed = self.model.rowCount()
+        cache_filter = self.filter_bar.current_filter
         bare = self._is_counted and self._totals.entries == 0 and listed == 0
         sentence = tr("No outputs yet. What the agent reads and runs appears here.")
         if self._source is None:
@@ -421,7 +439,8 @@ class OutputsPage(ThemedBackground):
         if not self._is_counted:
             return tr("Loading…") if self._notice.isHidden() else tr("Not loaded")
         cache_filter = self.filter_bar.current_filter
-        listed, total = self.model.rowCount(), self._totals.entries
+        listed = self.model.rowCount()
+        total = self._totals.entries
         if is_stale and self._notice.isHidden():  # the rows are still those of another filter
             if cache_filter.text:
                 return tr.plural(total, "Searching %n entry…", "Searching %n entries…")
@@ -456,7 +475,8 @@ class OutputsPage(ThemedBackground):
             self.entry_actions.menu(self.filter_bar).popup(position)
 
     def _show_more_menu(self) -> None:
-        menu, bar = EntryMenu(self), self.filter_bar
+        menu = EntryMenu(self)
+        bar = self.filter_bar
         menu.add("cache-verify-all", tr("Verify all outputs"), VerifyAllEntries())
         menu.add("cache-refresh", tr("Refresh"), self._refresh_all)
         menu.add("cache-show-trash", tr("Show trash"), partial(bar.toggle, state_option("in_trash")))
@@ -475,7 +495,8 @@ class OutputsPage(ThemedBackground):
         session = self._session
         self._cancel_verifying()
         self._cancel_preview()
-        has_workspace, find = session.has_workspace, session.find_conversation
+        has_workspace = session.has_workspace
+        find = session.find_conversation
         self._entries = OutputSource(session.workspace, find) if has_workspace else None
         self.set_source(self._entries)
 
@@ -504,7 +525,8 @@ class OutputsPage(ThemedBackground):
     @handles(VerifyEntries)
     async def verify(self, digests: Sequence[str]) -> None:
         """Verify contents; the verdict on the one in the preview is shown there, on several in a notice."""
-        workspace, source = self._session.workspace, self._entries
+        workspace = self._session.workspace
+        source = self._entries
         if source is None:
             return
         damaged = 0
@@ -548,7 +570,8 @@ class OutputsPage(ThemedBackground):
             self._verify_task = self._session.start(self._verify_all(), "verify all")
 
     async def _verify_all(self) -> None:
-        workspace, source = self._session.workspace, self._entries
+        workspace = self._session.workspace
+        source = self._entries
         try:
             if source is None:
                 return

@@ -74,7 +74,8 @@ class RecallSelection(msgspec.Struct, frozen=True):
 
 _COPIED_MS = 1_200  # how long a button says that it has copied
 _MARGINS_PX = (18, 10, 14, 14)
-_TITLE_PX, _SHORT_TITLE_PX = 150, 60
+_TITLE_PX = 150
+_SHORT_TITLE_PX = 60
 """Room that the title keeps, as far as it needs it, before the tool and then the tokens give way."""
 _IN_CONTEXT: tuple[CacheState, ...] = ("in_window", "pinned")
 _COMPACT_STEPS = (
@@ -241,7 +242,8 @@ class EntryContent(ContentViewer):
 
     def _show_view(self, view: str) -> None:
         self.view = view
-        in_text, data = view in _IN_TEXT, self._data or b""
+        in_text = view in _IN_TEXT
+        data = self._data or b""
         obstacles = {}  # of views that a user may look for
         if len(data) > MAX_JSON_BYTES and self.text.content.is_text and may_be_json(data):
             limit = format_size(MAX_JSON_BYTES)
@@ -266,7 +268,8 @@ class Preview(Themed, QWidget):
 
     def __init__(self, start: StartCoroutine, clock: ClockMs, keys: PageKeys) -> None:
         super().__init__()
-        self._clock, self._keys = clock, keys
+        self._clock = clock
+        self._keys = keys
         self._state: PreviewState | None = None
         self.lines = (0, 0)
         """The first and the last selected line, from 1; (0, 0) without a selection."""
@@ -275,7 +278,8 @@ class Preview(Themed, QWidget):
         self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
         self._target = TextLine("", 13, 600)
         self._target.elide = Qt.TextElideMode.ElideMiddle
-        self._tool, self._is_tool_the_title = Pill("", "accent"), False
+        self._tool = Pill("", "accent")
+        self._is_tool_the_title = False
         self._outdated = Pill(translate(OUTDATED), "warn")
         self._outdated.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents, False)  # for its tooltip
         self._outdated.setToolTip(explain_outdated())
@@ -427,9 +431,11 @@ class Preview(Themed, QWidget):
         self.recall_button.apply_theme()
         words, cost = self.recall_texts()
         self.recall_button.setAccessibleName(", ".join(filter(None, (words, cost))))
-        adds, can_recall = tr("Adds it to the next message"), self._state.data is not None
+        adds = tr("Adds it to the next message")
+        can_recall = self._state.data is not None
         if self._selection is not None:
-            adds, can_recall = tr("Adds them to the next message"), self._selection.count > 0
+            adds = tr("Adds them to the next message")
+            can_recall = self._selection.count > 0
         tip = self._keys.tip("cache_recall", adds)
         self.recall_button.setToolTip(f"{_joined(words, cost)}\n{tip}")
         self.recall_button.setEnabled(can_recall)
@@ -448,7 +454,8 @@ class Preview(Themed, QWidget):
         """Return what would be recalled, and what it costs, as text."""
         if self._selection is not None:
             return self._selection.words, self._selection.cost
-        tokens, (first, last) = self._state.row.tokens if self._state else 0, self.lines
+        tokens = self._state.row.tokens if self._state else 0
+        first, last = self.lines
         words = tr("Recall into your message")
         if last:
             tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))

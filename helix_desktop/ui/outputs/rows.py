@@ -231,7 +231,8 @@ def fitting_columns(
     ranks = {column.key: column.rank for column in COLUMNS}
     more = 0.0
     if is_searching:
-        ranks["line"], more = 0, (_HIT_LINE_PX - COLUMN_BY_KEY["line"].width) * scale
+        ranks["line"] = 0
+        more = (_HIT_LINE_PX - COLUMN_BY_KEY["line"].width) * scale
     while chosen is None and more + sum(least[column.key] for column in shown) > width:
         last = max(shown, key=lambda column: ranks[column.key])
         if ranks[last.key] == 0:

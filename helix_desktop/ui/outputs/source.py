@@ -73,7 +73,8 @@ class OutputSource:
     """
 
     def __init__(self, workspace: OpenWorkspace, conversation: Callable[[], Conversation | None]) -> None:
-        self._workspace, self._conversation = workspace, conversation
+        self._workspace = workspace
+        self._conversation = conversation
         self._states: dict[str, tuple[CacheState, int]] = {}
         self._session_digests: frozenset[bytes] = frozenset()
         self._stale_digests: dict[str, int] = {}
@@ -104,10 +105,13 @@ class OutputSource:
 
         A hash prefix finds its entries first.
         """
-        store, filters, text = self._workspace.store, _store_filter(cache_filter), cache_filter.text.strip()
+        store = self._workspace.store
+        filters = _store_filter(cache_filter)
+        text = cache_filter.text.strip()
         if not cursor:
             await self._read_window(cache_filter)
-            self._hits, self._terms = {}, parse_query(text)
+            self._hits = {}
+            self._terms = parse_query(text)
             by_hash = await self._by_hash(text.lower(), filters)
             if by_hash:
                 return CacheSearchResults(self._sort_entries(by_hash, cache_filter))
@@ -304,7 +308,8 @@ def _item_states(
     in_window = state in ("in_window", "pinned")
     match item.event:
         case ToolAnswered() as output if output.digest:
-            is_full, full = is_in_full(item.seq, output, transcript), max(output.full_tokens, output.tokens)
+            is_full = is_in_full(item.seq, output, transcript)
+            full = max(output.full_tokens, output.tokens)
             sent = output.marker_tokens if state == "cached" else 0
             if in_window:  # a preview saves the rest of its output
                 sent = full if is_full else transcript.window.entry_tokens(item) - FRAMING_TOKENS

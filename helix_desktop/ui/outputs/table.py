@@ -98,8 +98,10 @@ class CacheTableModel(QAbstractTableModel):
         self, start: StartCoroutine, parent: QObject | None = None, clock: ClockMs = wall_clock_ms
     ) -> None:
         super().__init__(parent)
-        self._start, self._clock = start, clock
-        self._sort, self._is_searching = CacheSort(), False
+        self._start = start
+        self._clock = clock
+        self._sort = CacheSort()
+        self._is_searching = False
         self._source: OutputSource | None = None
         self._ids = b""  # the digests, 32 bytes each
         self._rows: OrderedDict[bytes, tuple[int, CacheRow]] = OrderedDict()
@@ -113,7 +115,8 @@ class CacheTableModel(QAbstractTableModel):
 
     def set_source(self, source: OutputSource | None) -> None:
         self.beginResetModel()
-        self._source, self._ids = source, b""
+        self._source = source
+        self._ids = b""
         self._generation += 1
         for memory in (self._rows, self._pending_pages, self._fetching, self._missing, self._damaged):
             memory.clear()
@@ -124,7 +127,8 @@ class CacheTableModel(QAbstractTableModel):
 
         Returns how many rows were put before the old ones, or -1 if the table was rebuilt.
         """
-        previous, growth = self._ids, (len(ids) - len(self._ids)) // DIGEST_BYTES
+        previous = self._ids
+        growth = (len(ids) - len(self._ids)) // DIGEST_BYTES
         if previous and growth > 0 and ids.startswith(previous):
             self._insert(ids, self.rowCount(), growth)
             return 0
@@ -153,7 +157,8 @@ class CacheTableModel(QAbstractTableModel):
         self._damaged.clear()
 
     def set_order(self, sort: CacheSort, is_searching: bool = False) -> None:
-        self._sort, self._is_searching = sort, is_searching
+        self._sort = sort
+        self._is_searching = is_searching
         self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(COLUMNS) - 1)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
@@ -185,7 +190,8 @@ class CacheTableModel(QAbstractTableModel):
             return self.entry(index.row())
         if role not in _TEXT_ROLES:
             return None
-        row, column = self.entry(index.row()), COLUMNS[index.column()]
+        row = self.entry(index.row())
+        column = COLUMNS[index.column()]
         if row is None:
             return self.digest_at(index.row()) if column.key == "digest" else None
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -212,11 +218,13 @@ class CacheTableModel(QAbstractTableModel):
 
     def digests(self, rows: range) -> list[str]:
         """Return the digests of rows that follow each other: of a million in a fraction of a second."""
-        text, step = self._ids[rows.start * DIGEST_BYTES : rows.stop * DIGEST_BYTES].hex(), 2 * DIGEST_BYTES
+        text = self._ids[rows.start * DIGEST_BYTES : rows.stop * DIGEST_BYTES].hex()
+        step = 2 * DIGEST_BYTES
         return [text[at : at + step] for at in range(0, len(text), step)]
 
     def row_of(self, digest: str) -> int:
-        key, offset = bytes.fromhex(digest), -1
+        key = bytes.fromhex(digest)
+        offset = -1
         while True:
             offset = self._ids.find(key, offset + 1)
             if offset < 0 or offset % DIGEST_BYTES == 0:
@@ -260,7 +268,8 @@ class CacheTableModel(QAbstractTableModel):
             self._start(self._fetch(self._source, page), "cache rows")
 
     async def _fetch(self, source: OutputSource, page: int) -> None:
-        generation, keys = self._generation, [self._key(row) for row in self._page_rows(page)]
+        generation = self._generation
+        keys = [self._key(row) for row in self._page_rows(page)]
         rows: Sequence[CacheRow] = ()
         try:
             rows = await source.rows([key.hex() for key in keys])
@@ -317,18 +326,21 @@ _MAX_CACHED_TEXTS = 8_000
 _ROLE = Qt.ItemDataRole
 _TEXT_ROLES = (_ROLE.DisplayRole, _ROLE.AccessibleTextRole, _ROLE.ToolTipRole)
 _VCENTER = Qt.AlignmentFlag.AlignVCenter
-_LEFT, _RIGHT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER), int(Qt.AlignmentFlag.AlignRight | _VCENTER)
+_LEFT = int(Qt.AlignmentFlag.AlignLeft | _VCENTER)
+_RIGHT = int(Qt.AlignmentFlag.AlignRight | _VCENTER)
 
 
 class CellPainter:
     def __init__(self, model: CacheTableModel, clock: ClockMs) -> None:
-        self._model, self._clock = model, clock
+        self._model = model
+        self._clock = clock
         self._elided: dict[tuple[str, CellStyle, int], str] = {}
         self.apply_theme()
 
     def apply_theme(self) -> None:
         theme = current_theme()
-        text, mono = ui_font(12), ui_font(12, is_code=True)
+        text = ui_font(12)
+        mono = ui_font(12, is_code=True)
         faces: tuple[tuple[CellStyle, QFont, str], ...] = (
             ("text", text, theme.text),
             ("muted", text, theme.muted),
@@ -341,7 +353,8 @@ class CellPainter:
         self._pill_font = ui_font(11, 500)
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._dots = {state: str(getattr(theme, color)) for state, color in STATE_COLORS.items()}
-        self._neutral_colors, self._warn_colors = tone_colors(theme, "neutral"), tone_colors(theme, "warn")
+        self._neutral_colors = tone_colors(theme, "neutral")
+        self._warn_colors = tone_colors(theme, "warn")
         self._error_colors = tone_colors(theme, "error")
         self._pill_height = scaled(20)
         self._pin_color = theme.accent
@@ -397,7 +410,8 @@ class CellPainter:
         painter.setFont(font)
         painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
-        flags, words = _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
+        flags = _RIGHT if style == "number" else _LEFT
+        words = self._elide(text, style, inner.width())
         painter.drawText(inner, flags, words)
 
     def _elide(self, text: str, style: CellStyle, width: int) -> str:
@@ -421,7 +435,9 @@ class CellPainter:
         painter.fillRect(QRect(left, rect.center().y() - 3, width, 6), self._placeholder_color)
 
 
-_TITLE_FONT, _TITLE_PAD_PX = (12, 500), 28  # of a section in the style sheet: size, weight; what is around it
+# of a section in the style sheet: size, weight; what is around it
+_TITLE_FONT = (12, 500)
+_TITLE_PAD_PX = 28
 
 
 class ColumnLayout(QObject):
@@ -442,7 +458,8 @@ class ColumnLayout(QObject):
         menu.add("fit", tr("Fit columns to window"), self._follow_width, is_checked=is_auto)
         menu.addSeparator()
         for column in COLUMNS:
-            is_shown, words = column.key in self._shown, translate(column.title)
+            is_shown = column.key in self._shown
+            words = translate(column.title)
             override = partial(self.override, column.key, not is_shown)
             menu.add(column.key, words, override, is_enabled=column.rank > 0, is_checked=is_shown)
         return menu
@@ -458,7 +475,8 @@ class ColumnLayout(QObject):
             self.fit()
 
     def fit(self) -> None:
-        width, scale = self._table.viewport().width(), scaled(100) / 100
+        width = self._table.viewport().width()
+        scale = scaled(100) / 100
         widths = fitting_columns(
             width, scale, self._is_searching, self._title_widths(), self._chosen, self._dragged
         )
@@ -476,13 +494,15 @@ class ColumnLayout(QObject):
 
     def _title_widths(self) -> dict[CacheColumn, int]:
         """Return what the names of columns need in pixels, and what states and sizes below them need."""
-        metrics, model = QFontMetricsF(ui_font(*_TITLE_FONT)), self._table.model()
+        metrics = QFontMetricsF(ui_font(*_TITLE_FONT))
+        model = self._table.model()
         titles = [str(model.headerData(at, Qt.Orientation.Horizontal)) for at in range(len(COLUMNS))]
         widths = {
             column.key: round(metrics.horizontalAdvance(title)) + _TITLE_PAD_PX
             for column, title in zip(COLUMNS, titles, strict=True)
         }
-        pill, number = QFontMetricsF(ui_font(11, 500)), QFontMetricsF(ui_font(12))
+        pill = QFontMetricsF(ui_font(11, 500))
+        number = QFontMetricsF(ui_font(12))
         state = max(pill.horizontalAdvance(translate(words)) for words in STATE_LABELS.values())
         # Of three digits, with the unit as the language writes it.
         size = max(number.horizontalAdvance(format_size(888 << step)) for step in (0, 10, 20))
@@ -527,7 +547,8 @@ class CacheTable(Themed, QTableView):
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        rows, head = self.verticalHeader(), self.horizontalHeader()
+        rows = self.verticalHeader()
+        head = self.horizontalHeader()
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         head.setSectionsClickable(True)
@@ -627,16 +648,19 @@ class CacheTable(Themed, QTableView):
             self.entry_selected.emit(self.current_digest())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter, dirty = QPainter(self.viewport()), event.rect()
+        painter = QPainter(self.viewport())
+        dirty = event.rect()
         painter.fillRect(dirty, QColor(self._theme.canvas))
-        line, current = QColor(self._theme.border), self.currentIndex().row()
+        line = QColor(self._theme.border)
+        current = self.currentIndex().row()
         selection = self.selectionModel()
         cells = [
             (column, QRect(self.columnViewportPosition(at), 0, self.columnWidth(at), 0))
             for at, column in enumerate(COLUMNS)
             if not self.isColumnHidden(at)
         ]
-        height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
+        height = self.verticalHeader().defaultSectionSize()
+        width = self.viewport().width()
         row = self.rowAt(dirty.top())
         while 0 <= row < self._model.rowCount():
             top = self.rowViewportPosition(row)
@@ -674,7 +698,8 @@ class CacheTable(Themed, QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns, and keep the current row in sight when the preview below takes room away."""
-        previous_height, current = event.oldSize().height(), self.currentIndex()
+        previous_height = event.oldSize().height()
+        current = self.currentIndex()
         was_visible = current.isValid() and 0 <= self.visualRect(current).top() < previous_height
         super().resizeEvent(event)
         self.columns.fit()

@@ -39,7 +39,8 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Panel")
 
-_TOOL_KINDS, _OPENING_KINDS = ("tools", "mcp"), ("system", "environment", "instructions")
+_TOOL_KINDS = ("tools", "mcp")
+_OPENING_KINDS = ("system", "environment", "instructions")
 _FIXED_KINDS = (*_TOOL_KINDS, *_OPENING_KINDS, "fields")
 _SMALL_DIFFERENCE = 0.05  # of what shares it: one of how a provider writes out roles, calls and tools
 
@@ -58,7 +59,8 @@ def request_text(window: Window, items: Sequence[WindowItem]) -> str:
 
 def request_sections(window: Window, items: Sequence[WindowItem]) -> Iterator[tuple[str, int, str]]:
     """Yield the heading of each part, its tokens, and its text."""
-    messages, tools = window.request.messages, window.request.tools
+    messages = window.request.messages
+    tools = window.request.tools
     opening = len(messages) - len(window.entries)
     tokens = sum(item.tokens for item in items if item.kind in _OPENING_KINDS and not item.seq)
     for message in messages[:opening]:
@@ -130,7 +132,8 @@ def _too_large_text(row: WindowRow, most: int) -> str:
     """Return that no request has room for all of an output, `most` tokens; empty if one has."""
     if row.way_back != "send_full" or row.whole <= most:
         return ""
-    whole, room = format_tokens(row.whole), format_tokens(max(0, most))
+    whole = format_tokens(row.whole)
+    room = format_tokens(max(0, most))
     return tr("It has {tokens} tokens, and the context window has room for {room}.", tokens=whole, room=room)
 
 
@@ -139,7 +142,8 @@ def window_rows(items: tuple[WindowItem, ...], fresh: int = 0) -> tuple[WindowRo
 
     All is in tokens by our count; the `fresh` ones at the end are not in the provider's cache anyway.
     """
-    rows, behind = [], sum(item.tokens for item in items)
+    rows = []
+    behind = sum(item.tokens for item in items)
     for item in items:
         behind -= item.tokens
         words = {name: translate(getattr(item, name)) for name in ("name", "why", "question_name")}
@@ -239,7 +243,8 @@ def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, 
 
 def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: WindowRow) -> str:
     """Return the text of one row of the request, exactly as it is sent."""
-    seq, kind = window_row.seq, window_row.kind
+    seq = window_row.seq
+    kind = window_row.kind
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_for_mcp == (kind == "mcp")]
         texts = [f"{tool.name}\n{tool.description}" for tool in tools]
@@ -261,7 +266,8 @@ def request_row_text(window: Window, items: tuple[WindowItem, ...], window_row: 
 
 
 def with_request_cost(state: PanelState, cost: RequestCost) -> PanelState:
-    text, gauge = _request_cost_text(cost), state.gauge
+    text = _request_cost_text(cost)
+    gauge = state.gauge
     if state.is_managed and cost.total + gauge.reserve > gauge.model_window > gauge.reserve:
         # It is made to fit: how much room is made is known once it is.
         room = format_token_count(gauge.model_window - gauge.reserve)

@@ -225,9 +225,11 @@ class WindowRow(WindowItem, frozen=True):
         """Return that there is too little room for all of it, and what follows; empty if there is enough."""
         if self.room is None or self.missing <= self.room or self.undo_refused:
             return ""
-        tokens, room = format_tokens(self.missing), format_tokens(self.room)
+        tokens = format_tokens(self.missing)
+        room = format_tokens(self.room)
         if tokens == room:
-            tokens, room = format_integer(self.missing), format_integer(self.room)
+            tokens = format_integer(self.missing)
+            room = format_integer(self.room)
         if not self.is_managed:
             return tr("That adds {tokens} tokens where {room} fit.", tokens=tokens, room=room)
         return tr(
@@ -308,7 +310,8 @@ def _with_heading(rows: Sequence[WindowRow]) -> RequestGroup:
         return RequestGroup((head, *rows))
     if not first.question or (first.question == first.seq and len(rows) == 1):
         return RequestGroup((*rows,))
-    seq, turn = first.question, first.turn
+    seq = first.question
+    turn = first.turn
     if seq == first.seq:
         head = WindowRow(
             *(seq, "user", first.name, 0, "full", first.why), question=seq, turn=turn, is_heading=True

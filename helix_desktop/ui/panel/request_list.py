@@ -46,7 +46,9 @@ _CHANGES: frozenset[RowAction] = frozenset(
     {"cache", "send_full", "undo", "pin", "unpin", "exclude", "include"}
 )
 """Actions that change what the model sees: a row with one of them has the button."""
-_EDGE, _AROUND = 22, 2  # pixels of the button, and left and right of it
+# pixels of the button, and left and right of it
+_EDGE = 22
+_AROUND = 2
 
 
 def action_text(action: RowAction, row: WindowRow) -> str:
@@ -142,7 +144,9 @@ class _RowButton(IconButton):
 ROW_HEIGHT = 32  # pixels at 100 %
 
 _TONES: dict[WindowItemState, Tone] = {"pinned": "ok", "cut": "warn", "not_read": "warn", "excluded": "warn"}
-_OUT_PX, _GAP_PX = 8, 8  # that the ground of a row reaches out to both sides; between its parts
+# that the ground of a row reaches out to both sides; between its parts
+_OUT_PX = 8
+_GAP_PX = 8
 _INDENT_PX = 24  # of a row in an open group: the dot is its group's
 
 
@@ -156,8 +160,11 @@ class RequestList(ChoiceList[WindowRow]):
     def __init__(self, keys: PageKeys, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` gives seconds."""
         super().__init__(tr("In the next request"))
-        self._clock, self._moved_at = clock, float("-inf")  # another row came under the mouse then
-        self.is_read_only, self._keys = False, keys
+        # another row came under the mouse then
+        self._clock = clock
+        self._moved_at = float("-inf")
+        self.is_read_only = False
+        self._keys = keys
         self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one
         self._open_groups = set[int]()  # by the event of the first row
         self._covered = -1  # the row with the button
@@ -179,7 +186,9 @@ class RequestList(ChoiceList[WindowRow]):
 
         Without the keyboard no other row becomes current for one that is gone.
         """
-        current, place, groups = self.current, self.currentIndex().row(), request_groups(rows)
+        current = self.current
+        place = self.currentIndex().row()
+        groups = request_groups(rows)
         under_mouse = self._key_under_mouse()
         starts = accumulate((len(group.rows) for group in groups), initial=0)
         self.groups = {at: group for at, group in zip(starts, groups, strict=False) if len(group.rows) > 1}
@@ -207,7 +216,8 @@ class RequestList(ChoiceList[WindowRow]):
         return (row.seq, row.part, row.is_heading) if row.seq else (row.kind, row.name)
 
     def data_of(self, at: int, role: int) -> object:
-        row, closed = self.rows[at], self.closed_group(at)
+        row = self.rows[at]
+        closed = self.closed_group(at)
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             outdated = translate(OUTDATED) if row.is_outdated else ""
             tokens = tr.plural(row.tokens, "%n token", "%n tokens")
@@ -225,7 +235,9 @@ class RequestList(ChoiceList[WindowRow]):
         return ROW_HEIGHT
 
     def paint_row(self, painter: QPainter, box: QRectF, at: int, state: QStyle.StateFlag) -> None:
-        row, box, flag = self.rows[at], box.adjusted(0, 1, 0, -1), QStyle.StateFlag
+        row = self.rows[at]
+        box = box.adjusted(0, 1, 0, -1)
+        flag = QStyle.StateFlag
         self.paint_ground(painter, box, state)
         if state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange:
             paint_row_focus(painter, box, self._theme.accent, is_keyboard=True)
@@ -241,7 +253,9 @@ class RequestList(ChoiceList[WindowRow]):
 
     def _end(self, at: int) -> list[Box]:
         """Return state, if it is unusual, whether a click opens it, and tokens; of a group those of all."""
-        row, group, closed = self.rows[at], self.groups.get(at), self.closed_group(at)
+        row = self.rows[at]
+        group = self.groups.get(at)
+        closed = self.closed_group(at)
         tone = _TONES.get(row.state, "neutral") if row.state and not closed else "neutral"
         shown = closed or row
         tones: dict[str, Tone] = {translate(OUTDATED): "warn"}
@@ -312,7 +326,8 @@ class RequestList(ChoiceList[WindowRow]):
         super().apply_theme()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        row, at = self.current, self.currentIndex().row()
+        row = self.current
+        at = self.currentIndex().row()
         command = self._keys.command_of(event)
         if row is None:
             super().keyPressEvent(event)
@@ -366,7 +381,8 @@ class RequestList(ChoiceList[WindowRow]):
         is_shown = row is not None and not self.is_read_only and not _CHANGES.isdisjoint(row.actions)
         self.button.setVisible(is_shown)
         if is_shown:
-            rect, edge = self.visualRect(index), scaled(_EDGE)
+            rect = self.visualRect(index)
+            edge = scaled(_EDGE)
             end = _OUT_PX + _GAP_PX + Row(self._end(index.row()), _GAP_PX).width()
             x = rect.right() - round(end) - edge - _AROUND
             place = QRect(x, rect.center().y() - edge // 2, edge, edge)

@@ -72,8 +72,10 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Panel")
 
-_HEAD_MARGINS, _DETAILS_MARGINS = (16, 14, 16, 6), (16, 8, 16, 8)
-_MARGINS, _BAR_MARGINS = (8, 6, SCROLL_BAR_PX, 16), (8, 6, 0, 16)
+_HEAD_MARGINS = (16, 14, 16, 6)
+_DETAILS_MARGINS = (16, 8, 16, 8)
+_MARGINS = (8, 6, SCROLL_BAR_PX, 16)
+_BAR_MARGINS = (8, 6, 0, 16)
 _INSIDE_MARGINS = (16, 0, SCROLL_BAR_PX + 8, 12)  # numbers below each other
 _SIDES = (8, 0, 8, 0)  # margins of what has no ground that reaches out, as rows have
 
@@ -85,7 +87,9 @@ def _window_text(gauge: UsageGauge) -> str:
     return tr("tokens · {window}", window=managed_window_text(gauge.window, gauge.model_window))
 
 
-_BAR, _OVER = 8.0, 4.0  # height of the bar, and how far ticks stand out of it, in pixels
+# height of the bar, and how far ticks stand out of it, in pixels
+_BAR = 8.0
+_OVER = 4.0
 _LABEL_PX = 13  # height of the tick's label below it
 _SEGMENT_GAP = 1.5  # between two segments
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
@@ -102,7 +106,9 @@ class ContextBar(Themed, QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._segments: tuple[Segment, ...] = ()
-        self._window, self._used, self._scale = 1, 0, 1.0
+        self._window = 1
+        self._used = 0
+        self._scale = 1.0
         self._threshold = 0.0
         self._is_full = True  # what does not fit the managed window does not fit the model either
         self.setMouseTracking(True)
@@ -173,7 +179,8 @@ class ContextBar(Themed, QWidget):
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        pen, edge = Pen.of_widget(self, self._theme), self.window_edge_px()
+        pen = Pen.of_widget(self, self._theme)
+        edge = self.window_edge_px()
         body = QRectF(0, _OVER, self.width(), _BAR)
         shape = QPainterPath()
         shape.addRoundedRect(body, _BAR / 2, _BAR / 2)
@@ -181,7 +188,8 @@ class ContextBar(Themed, QWidget):
         pen.fill(body, "seg_free")
         for color, same in groupby(self._spans(), key=lambda span: SEGMENT_LOOKS[span[0].kind].color):
             spans = [*same]
-            left, right = spans[0][1], spans[-1][2]
+            left = spans[0][1]
+            right = spans[-1][2]
             part = QRectF(left, _OVER, max(1.0, right - left - _SEGMENT_GAP), _BAR)
             if spans[0][0].kind == "reserve":
                 part = QRectF(left + _SEGMENT_GAP, _OVER, right - left, _BAR)
@@ -206,7 +214,9 @@ class ContextBar(Themed, QWidget):
 
     def _spans(self) -> list[tuple[Segment, float, float]]:
         """Return from where to where each part goes, in pixels: free room fills what the others leave."""
-        scale, x, right = self.window_edge_px() / self._window, 0.0, float(self.width())
+        scale = self.window_edge_px() / self._window
+        x = 0.0
+        right = float(self.width())
         spans: list[tuple[Segment, float, float]] = []
         for segment in self._segments:
             match segment.kind:
@@ -297,7 +307,8 @@ class _BreakdownArea(VerticalScrollArea):
     """As tall as the breakdown where there is room, in sight while it is open, however long the list gets."""
 
     def sizeHint(self) -> QSize:
-        page, hint = self.widget(), super().sizeHint()
+        page = self.widget()
+        hint = super().sizeHint()
         return QSize(hint.width(), page.heightForWidth(self.width())) if page is not None else hint
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -371,7 +382,8 @@ class RequestReader(QWidget):
     def _show_head(
         self, title: str, note: str, request: RequestTexts | None, window_row: WindowRow | None = None
     ) -> None:
-        self._texts, self.row = request, window_row
+        self._texts = request
+        self.row = window_row
         self._place_button.setVisible(window_row is not None and bool(window_row.seq))
         self._output_button.setVisible(window_row is not None and window_row.has_more_stored)
         self._change_button.setVisible(window_row is not None and self._change is not None)
@@ -556,7 +568,8 @@ class ContextPanel(Themed, QWidget):
     def _past_card(self) -> Card:
         """Return what says that a request of the past is shown, with the way back."""
         card = self._past = Card((13, 8, 13, 8), 4)
-        self._past_text, self._past_figures = SelectableText("", 13), SelectableText("", 12, "muted")
+        self._past_text = SelectableText("", 13)
+        self._past_figures = SelectableText("", 12, "muted")
         self._past_note = SelectableText("", 12, "muted")
         now = PushButton(tr("Back to now"), "link", name="back_to_now")
         now.clicked.connect(lambda: perform(self, LookAtStep(0)))
@@ -575,7 +588,8 @@ class ContextPanel(Themed, QWidget):
 
     def _total(self) -> QWidget:
         """Return how full the window is: the total, the bar, and when it is compacted."""
-        self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
+        self.used = TextLine("", 26, 600)
+        self._window_text = TextLine("", 13, role="muted")
         self.used.is_fixed_width = True
         self.bar = ContextBar()
         self.until = SelectableText("", 12, "muted")
@@ -587,7 +601,8 @@ class ContextPanel(Themed, QWidget):
     @staticmethod
     def _explain_acts() -> QWidget:
         """Return what stands in the context in place of what left it, behind the dots of its rows."""
-        cached, compacted = STATE_WORDS["cached"].color, STATE_WORDS["folded"].color
+        cached = STATE_WORDS["cached"].color
+        compacted = STATE_WORDS["folded"].color
         large = KeyValue(tr("Large outputs"), tr("part stays"), STATE_WORDS["in_part"].color, muted=True)
         outputs = KeyValue(tr("Cached outputs"), tr("description stays"), cached, muted=True)
         turns = KeyValue(tr("Compacted turns"), tr("shorter form stays"), compacted, muted=True)

@@ -79,7 +79,9 @@ class ChoiceList(Themed, QListView, Generic[R]):
 
     def set_rows(self, rows: Sequence[R]) -> None:
         """Show these rows: in place where only what they say changed, so that scroll and editor stay."""
-        model, old, key_of = self.row_model, self.rows, self.key_of
+        model = self.row_model
+        old = self.rows
+        key_of = self.key_of
         pairs = enumerate(zip(old, rows, strict=False))
         others = (at for at, (row, new) in pairs if row is not new and key_of(row) != key_of(new))
         same = next(others, min(len(old), len(rows)))

@@ -50,7 +50,9 @@ class ListItem:
 
     def __init__(self, key: Hashable, name: str, box: Box, theme: Theme) -> None:
         self.key = key
-        self._name, self._box, self._theme = name, box, theme
+        self._name = name
+        self._box = box
+        self._theme = theme
         self.width = 0.0
         self.height = 0.0
         self.room_below = 0.0

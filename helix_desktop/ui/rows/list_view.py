@@ -72,7 +72,8 @@ class Selection:
         self.head = position
 
     def select(self, first: TextPosition, last: TextPosition) -> None:
-        self.anchor, self.head = first, last
+        self.anchor = first
+        self.head = last
 
     def bounds(self) -> tuple[TextPosition, TextPosition] | None:
         """Return the earlier and the later end, or None when nothing is selected."""
@@ -112,7 +113,8 @@ class Selection:
     def select_all(self) -> None:
         last = self._source.count() - 1
         if last >= 0:
-            last_bounds, first = self._row_bounds(last), self._row_bounds(0)
+            last_bounds = self._row_bounds(last)
+            first = self._row_bounds(0)
             self.select(
                 first[0] if first else TextPosition(0, 0, 0),
                 last_bounds[1] if last_bounds else TextPosition(last, 0, 1),
@@ -130,10 +132,12 @@ class Selection:
             return ""
         first, last = bounds
         many = last.row - first.row > _MAX_RENDERED_ROWS
-        parts, is_below_line = list[str](), False
+        parts = list[str]()
+        is_below_line = False
         for index in range(first.row, min(last.row, self._source.count() - 1) + 1):
             if many and first.row < index < last.row:
-                line, words = "", self._source.source_text(index)
+                line = ""
+                words = self._source.source_text(index)
             else:
                 line = " ".join(head.text for head in self._heads(index, self._source.get(index)))
                 words = _join_texts(self._selected_texts(index, first, last))
@@ -145,7 +149,8 @@ class Selection:
 
     def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
         item = self._source.get(index)
-        first, last = item.edge_text(last=False), item.edge_text(last=True)
+        first = item.edge_text(last=False)
+        last = item.edge_text(last=True)
         if first is None or last is None:
             return None
         return TextPosition(index, first, 0), TextPosition(index, last, item.text(last).length)
@@ -194,7 +199,8 @@ _LEADING = 8  # pixels below the last line of a text, where its end is meant
 _FAR = 1e6  # pixels: beyond all rows
 _EDGE_MS = 30
 _MIN_EDGE_STEP = 12.0  # pixels in that time, from the last pixel in sight on: the screen may end there
-_DOUBLE, _TRIPLE = 2, 3
+_DOUBLE = 2
+_TRIPLE = 3
 ARRIVAL_S = 0.5
 """Seconds in which a place takes no click after it came under a mouse that rests: it is likely meant for
 what was there before."""
@@ -212,7 +218,9 @@ class ListMouse(QObject):
     ) -> None:
         """`clock` gives seconds."""
         super().__init__(viewport)
-        self._rows, self.selection, self.viewport = rows, Selection(rows.source), viewport
+        self._rows = rows
+        self.selection = Selection(rows.source)
+        self.viewport = viewport
         rows.scroll_layout.held_row = lambda: rows.source.index_of(self.held[0]) if self.held else None
         self._clock = clock
         self.settle()
@@ -236,7 +244,8 @@ class ListMouse(QObject):
             return
         self.last_index = located.row_index
         area = located.item.hit_area_at(located.x, located.y)
-        before, self.last_pressed = self.last_pressed, (located.item.key, area.name) if area else None
+        before = self.last_pressed
+        self.last_pressed = (located.item.key, area.name) if area else None
         if area is not None:
             from_mouse = event.globalPosition() - self._pointer
             if from_mouse.manhattanLength() >= QGuiApplication.styleHints().startDragDistance():
@@ -250,7 +259,8 @@ class ListMouse(QObject):
             return
         self._link = self.link_of(located)
         extend = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        hints, moved = QGuiApplication.styleHints(), event.position() - self._press_place
+        hints = QGuiApplication.styleHints()
+        moved = event.position() - self._press_place
         is_again = self._click_timer.isActive() and moved.manhattanLength() < hints.mouseDoubleClickDistance()
         self._clicks = self._clicks + 1 if is_again and not extend else 1
         self._click_timer.start(hints.mouseDoubleClickInterval())
@@ -286,8 +296,10 @@ class ListMouse(QObject):
     def release(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        pressed, self.pressed = self.pressed, None
-        link, self._link = self._link, ""
+        pressed = self.pressed
+        self.pressed = None
+        link = self._link
+        self._link = ""
         is_click = self._is_selecting and not self.selection
         self._is_selecting = False
         self._edge_timer.stop()
@@ -331,7 +343,8 @@ class ListMouse(QObject):
     def refresh(self) -> None:
         """Point at what is under the mouse now: rows moved."""
         if not self._is_selecting and self.viewport.underMouse():
-            before, is_resting = self.hovered, QCursor.pos() == self._pointer
+            before = self.hovered
+            is_resting = QCursor.pos() == self._pointer
             if not is_resting:
                 self.settle()
             self._position = QPointF(self.viewport.mapFromGlobal(self._pointer))
@@ -341,7 +354,8 @@ class ListMouse(QObject):
 
     def settle(self) -> None:
         """Take clicks at once: the user moved the mouse, or what is under it."""
-        self._pointer, self._arrived_at = QCursor.pos(), float("-inf")
+        self._pointer = QCursor.pos()
+        self._arrived_at = float("-inf")
 
     def link_at(self, point: QPointF) -> str:
         located = self._rows.hit_test(point)
@@ -377,7 +391,9 @@ class ListMouse(QObject):
 
     def extend_by_key(self, key: Qt.Key, page: float) -> None:
         """Move the end of the selection by a line, by `page` pixels, or to an end of the list."""
-        rows, (row, end), head = self._rows, self._end, self.selection.head
+        rows = self._rows
+        row, end = self._end
+        head = self.selection.head
         if head is None:
             return
         is_up = key in (Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home)
@@ -404,7 +420,8 @@ class ListMouse(QObject):
         self._extend_to(QPointF(end.x(), y))
 
     def _scroll_at_edge(self) -> None:
-        height, y = self.viewport.height(), self._position.y()
+        height = self.viewport.height()
+        y = self._position.y()
         beyond = y - _MIN_EDGE_STEP if y <= 0 else y - height + _MIN_EDGE_STEP
         self._rows.scroll_by(max(-height / 2, min(height / 2, beyond)))
         self._extend_selection()
@@ -473,7 +490,9 @@ class RowListView(Themed, QAbstractScrollArea):
         mark_pane_stop(self)
 
     def use(self, rows: ListViewport, mouse: ListMouse) -> None:
-        self._rows, self._mouse, self._selection = rows, mouse, mouse.selection
+        self._rows = rows
+        self._mouse = mouse
+        self._selection = mouse.selection
         rows.layout_changed.connect(mouse.refresh)
         mouse.changed.connect(rows.repaint)
         pool = rows.widget_pool
@@ -564,7 +583,8 @@ class RowListView(Themed, QAbstractScrollArea):
             Qt.Key.Key_PageUp: _PAGE_OVERLAP - height,
             Qt.Key.Key_PageDown: height - _PAGE_OVERLAP,
         }
-        key, is_shifted = Qt.Key(event.key()), bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        key = Qt.Key(event.key())
+        is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         is_extending = is_shifted and self._selection.head is not None
         if event.matches(QKeySequence.StandardKey.Copy):
             self.copy()

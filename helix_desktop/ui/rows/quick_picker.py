@@ -24,7 +24,9 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _TOP_PX = 64  # below the window's edge
-_MARGIN_PX, _GAP_PX = 12, 8  # at the left and at the right; between its parts
+# at the left and at the right; between its parts
+_MARGIN_PX = 12
+_GAP_PX = 8
 _HEADING_PX = 30
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
@@ -50,7 +52,8 @@ class Line(NamedTuple):
 
 def line(value: object, words: str, px: int, tip: Iterable[str], accessible: Iterable[str]) -> Line:
     """Return a line by the parts of its tooltip, and of what a screen reader says; some may be empty."""
-    tooltip, read_aloud = plain_tooltip("\n".join(filter(None, tip))), ", ".join(filter(None, accessible))
+    tooltip = plain_tooltip("\n".join(filter(None, tip)))
+    read_aloud = ", ".join(filter(None, accessible))
     return Line(value, words, px, tooltip, read_aloud)
 
 
@@ -98,7 +101,8 @@ class PickerList(ChoiceList[Line]):
 
     def move_choice(self, step: int) -> None:
         """Choose the next line (1) or the one before (-1); behind the last one comes the first."""
-        count, place = len(self.rows), self.row
+        count = len(self.rows)
+        place = self.row
         for _ in range(count):
             place = (place + step) % count
             if not self.rows[place].is_heading:
@@ -122,7 +126,9 @@ def cast_shadow(popup: QWidget, blur: int, below: int, opacity: int) -> None:
 class QuickPicker(QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
-    wide_px, line_px, max_lines = 560, 34, 11
+    wide_px = 560
+    line_px = 34
+    max_lines = 11
     """Its width; the height of a line, and how many lines are visible at once."""
     _is_open = False  # Qt hides a panel while it is made
 
@@ -215,7 +221,8 @@ class QuickPicker(QFrame):
         """End what goes on while it is open."""
 
     def dismiss(self) -> None:
-        before, self._previous_focus = self._previous_focus, None
+        before = self._previous_focus
+        self._previous_focus = None
         self.hide()
         refocus(before, Qt.FocusReason.PopupFocusReason)
         self._window.setAttribute(BY_KEYBOARD, self._is_by_keyboard)  # Qt takes it away with the focus
@@ -225,7 +232,9 @@ class QuickPicker(QFrame):
         if not self.isVisible():
             return
         view = self.list_view
-        before, place, scrolled = view.current, view.row, view.verticalScrollBar().value()
+        before = view.current
+        place = view.row
+        scrolled = view.verticalScrollBar().value()
         was_moved = place != self.initial_row(self.search.text())
         self._fill(self.search.text())
         same = [at for at, line in enumerate(view.rows) if before is not None and line.words == before.words]
@@ -278,7 +287,8 @@ class QuickPicker(QFrame):
         wide = min(self.wide_px, window.width() - 40)
         for part in (self, self.search, self._footer):
             part.ensurePolished()  # else it is measured without its frame when it opens for the first time
-        scale, rows = fonts.scale(self.font()), self.list_view.rows
+        scale = fonts.scale(self.font())
+        rows = self.list_view.rows
         line, limit = (round(self.line_px * scale * count) for count in (1, self.max_lines))
         inner = wide - 2 * _MARGIN_PX
         frame = self.search.sizeHint().height() + self._footer.heightForWidth(inner) + 2 * _GAP_PX

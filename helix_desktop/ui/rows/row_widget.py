@@ -33,7 +33,8 @@ class RowWidget(QWidget):
     def bind(self, index: int, item: ListItem) -> None:
         if item is not self.item or index != self.index:
             same_row = self.item is not None and self.item.key == item.key
-            self.index, self.item = index, item
+            self.index = index
+            self.item = item
             self.setAccessibleName(item.accessible_name)
             self._host(item.widget)
             if not same_row or item.hit_area(self.focused_area) is None:
@@ -155,7 +156,8 @@ class RowWidget(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
-        is_choice, key = area is not None and area.is_checked is not None, event.key()
+        is_choice = area is not None and area.is_checked is not None
+        key = event.key()
         if self.item is not None and is_choice and key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             area = self.item.hit_area(self.item.enter_area) or area
         if area is not None and key in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter):

@@ -118,7 +118,10 @@ class ScrollLayout:
 
     def reset(self, estimates: Iterable[float]) -> None:
         self.heights = HeightIndex(estimates)
-        self.anchor, self.offset, self.placed, self.has_room = 0, 0.0, [], False
+        self.anchor = 0
+        self.offset = 0.0
+        self.placed = []
+        self.has_room = False
 
     def insert(self, index: int, estimate: float) -> None:
         is_last = index == len(self.heights)
@@ -149,10 +152,12 @@ class ScrollLayout:
 
     def scroll_to_row(self, index: int, offset: float = 0.0) -> None:
         """Put the top of a row `offset` pixels below the viewport's top."""
-        self.anchor, self.offset = index, -offset
+        self.anchor = index
+        self.offset = -offset
 
     def scroll_to_end(self) -> None:
-        count, self.has_room = len(self.heights), False
+        count = len(self.heights)
+        self.has_room = False
         self.anchor = max(0, count - 1)
         self.offset = self._measure_exactly(self.anchor) if count else 0.0
 
@@ -201,7 +206,8 @@ class ScrollLayout:
             height = self._measure_exactly(self.anchor)
 
     def _fill_down(self, view_height: float) -> None:
-        y, index = -self.offset, self.anchor
+        y = -self.offset
+        index = self.anchor
         while index < len(self.heights) and (y < view_height or index == self.anchor):
             height = self._measure_exactly(index)
             self.placed.append(PlacedRow(index, y, height))
@@ -211,7 +217,8 @@ class ScrollLayout:
     def _fill_up(self, gap: float) -> None:
         self._shift(gap)
         while self.placed[0].y > 0 and self.placed[0].row_index > 0:
-            index, top = self.placed[0].row_index - 1, self.placed[0].y
+            index = self.placed[0].row_index - 1
+            top = self.placed[0].y
             height = self._measure_exactly(index)
             self.placed.insert(0, PlacedRow(index, top - height, height))
         if self.placed[0].y > 0:
@@ -420,7 +427,8 @@ class ListViewport(QObject):
         placed = self.placed_row(index)
         if placed is not None:
             self.scroll_layout.scroll_to_row(index, placed.y)
-        following, self.scroll_layout.is_following = self.is_following, False
+        following = self.is_following
+        self.scroll_layout.is_following = False
         self._layout()
         self.scroll_layout.is_following = following and self._follows_end
         self.set_following(self.is_at_end)
@@ -510,7 +518,8 @@ class ListViewport(QObject):
 
     def _for_placed(self, work: Callable[[PlacedRow, ListItem], bool]) -> bool:
         """Do some work on each placed row, from the end if that is followed; return True if all is done."""
-        done, placed = True, self.scroll_layout.placed
+        done = True
+        placed = self.scroll_layout.placed
         for row in reversed(placed) if self.is_following else placed:
             try:
                 done = work(row, self.item(row.row_index)) and done

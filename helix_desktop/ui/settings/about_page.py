@@ -199,10 +199,14 @@ class AboutPage(QWidget):
 
     def __init__(self, session: Session) -> None:
         super().__init__()
-        self._session, self._build_info = session, session.app.build_info
+        self._session = session
+        self._build_info = session.app.build_info
         start = session.start
-        self._is_checking, self._report, self._release_url = False, "", ""
-        self._build, self._versions = _selectable("strong"), _selectable("muted")
+        self._is_checking = False
+        self._report = ""
+        self._release_url = ""
+        self._build = _selectable("strong")
+        self._versions = _selectable("muted")
         self._error = label("", "error", wrap=True)
         self._error.hide()
         words = tr("Copy version details for a bug report")

@@ -90,7 +90,8 @@ class RolesPage(QWidget):
             "lines of large outputs, unless a faster model is chosen above."
         )
         self._slow_rows = column(gap=6)
-        title, note = label(tr("Too slow for large outputs"), "section"), label(words, "note", wrap=True)
+        title = label(tr("Too slow for large outputs"), "section")
+        note = label(words, "note", wrap=True)
         self._slow_card = card(column(title, self._slow_rows, note, margins=(16, 12, 16, 14), gap=8))
         lead = tr(
             "One model can do everything. Faster, cheaper or larger models can take over some work. The "
@@ -167,7 +168,8 @@ class AppSettings(Values):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._session, self._services = session, session.app
+        self._session = session
+        self._services = session.app
         self._services.settings_listeners.append(self._on_changed)
         unsubscribe = self._services.slow_models.listen(lambda: self.changed.emit("slow_models"))
         self.destroyed.connect(lambda _: unsubscribe())
@@ -182,7 +184,8 @@ class AppSettings(Values):
             for model in set(self.get(name)) - set(value):
                 self._services.slow_models.try_again(model.label)
             return
-        settings, part = self._services.settings, _PARTS.get(name)
+        settings = self._services.settings
+        part = _PARTS.get(name)
         fields = part.change(settings, value) if part is not None else {name: value}
         changed = msgspec.structs.replace(settings, **fields)
         if changed != settings:
@@ -208,7 +211,9 @@ class WorkspaceSettings(Values):
 
     def __init__(self, settings: Values, session: Session) -> None:
         super().__init__(settings)
-        self._settings, self._services, self._session = settings, session.app, session
+        self._settings = settings
+        self._services = session.app
+        self._session = session
         self._is_confined = False
         settings.changed.connect(self.changed)
         settings.refused.connect(self.refused)

@@ -204,7 +204,8 @@ class DataPage(QWidget):
 
     async def refresh(self) -> None:
         """Show the figures as they are now. Raises HelixError."""
-        services, workspace = self._session.app, self._session.opened
+        services = self._session.app
+        workspace = self._session.opened
         if workspace is None:
             self.show_no_workspace()
             return
@@ -245,7 +246,8 @@ class DataPage(QWidget):
             size=format_size(totals.stored_size - trashed.stored_size),
         )
         self.stored.setText(live)
-        entries, size = len(plan.to_trash) + plan.spared.entries, plan.freed + plan.spared.stored_size
+        entries = len(plan.to_trash) + plan.spared.entries
+        size = plan.freed + plan.spared.stored_size
         removable = tr.plural(
             entries,
             "Used by no session: %n output, {size} on disk",

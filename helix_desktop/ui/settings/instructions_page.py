@@ -105,7 +105,9 @@ def _unused_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]
 def _used_skills(catalog: PromptCatalog) -> Iterator[tuple[str, str, str, str]]:
     """Yield icon, color, name and details of each; its command may be another one's."""
     for skill in catalog.skills.skills.values():
-        command, name, by_user = catalog.find(skill.name), SLASH + skill.name, ""
+        command = catalog.find(skill.name)
+        name = SLASH + skill.name
+        by_user = ""
         if skill.is_manual:
             by_user = tr("Only you start it, with {command}", command=name)
         if command is None and skill.is_manual:

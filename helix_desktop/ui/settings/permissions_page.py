@@ -119,7 +119,8 @@ class ChangeTrust(Intent, frozen=True):
 class PermissionsPage(QWidget):
     def __init__(self, session: Session, settings: Values) -> None:
         super().__init__()
-        self._session, self._settings = session, settings
+        self._session = session
+        self._settings = settings
         self._start = session.start
         self._revoked: PermissionRule | None = None
         self._heading = label(tr("Rules"), "strong")
@@ -194,10 +195,12 @@ class PermissionsPage(QWidget):
         return (*self._session.app.registry.get(workspace.id).rules, *of_session)
 
     def _refresh(self, usage: Mapping[str, RuleUsage]) -> None:
-        workspace, services = self._session.opened, self._session.app
+        workspace = self._session.opened
+        services = self._session.app
         if workspace is None:
             return
-        record, rules = services.registry.get(workspace.id), self._all_rules(workspace)
+        record = services.registry.get(workspace.id)
+        rules = self._all_rules(workspace)
         self.show_trust(record.path, record.trusted)
         rule_change = services.mcp_servers.rule_change
         changes: dict[str, McpChange] = {rule.text: rule_change(workspace.id, rule) for rule in rules}
@@ -227,7 +230,8 @@ class PermissionsPage(QWidget):
         return SavedRules(self._session.app.registry, self._session.workspace_id)
 
     def _revoke(self, rule: PermissionRule) -> None:
-        conversation, self._revoked = self._session.find_conversation(), rule
+        conversation = self._session.find_conversation()
+        self._revoked = rule
         if rule.scope != "session":
             self._saved_rules().revoke(rule)
         elif conversation is not None:
@@ -235,7 +239,9 @@ class PermissionsPage(QWidget):
         self._start(self.refresh(), "permissions")
 
     def _restore(self) -> None:
-        conversation, rule, self._revoked = self._session.find_conversation(), self._revoked, None
+        conversation = self._session.find_conversation()
+        rule = self._revoked
+        self._revoked = None
         if rule is not None and rule.scope != "session":
             self._saved_rules().restore(rule)
         elif rule is not None and conversation is not None:
@@ -278,9 +284,12 @@ class PermissionsPage(QWidget):
     def show_trust(self, path: str, trusted: bool) -> None:
         clear_layout(self._trust)
         if trusted:
-            icon, status, offer = _EFFECTS["allow"][1], tr("This folder is trusted."), tr("Revoke trust")
+            icon = _EFFECTS["allow"][1]
+            status = tr("This folder is trusted.")
+            offer = tr("Revoke trust")
         else:
-            icon, offer = _EFFECTS["ask"][1], tr("Trust folder…")
+            icon = _EFFECTS["ask"][1]
+            offer = tr("Trust folder…")
             status = tr("This folder isn't trusted. Nothing runs in it.")
         change = PushButton(offer, "danger" if trusted else "primary", name="change_trust")
         change.clicked.connect(lambda: self._change_trust(not trusted))
@@ -317,7 +326,8 @@ class PermissionsPage(QWidget):
         self._git.addWidget(card(parts))
 
     async def _change_git(self, is_allowed: bool) -> None:
-        tools, workspace_id = self._session.app.tools, self._session.workspace_id
+        tools = self._session.app.tools
+        workspace_id = self._session.workspace_id
         if is_allowed:
             await tools.allow_git(workspace_id)
         else:

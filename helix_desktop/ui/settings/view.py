@@ -48,7 +48,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: General")
 text = TextContext("Settings: General")
 
-_LINE_PX, _EDGE_PX = 46, 10
+_LINE_PX = 46
+_EDGE_PX = 10
 _NO_SETTINGS = ("save", "cancel", "discard", "reset", "undo", "leave")
 """How the names of buttons begin that belong to something else."""
 _Control = QAbstractButton | QComboBox | QLineEdit | QPlainTextEdit
@@ -142,7 +143,9 @@ class SettingsSearch(QWidget):
     def __init__(self, view: SettingsView, names: QWidget | None = None) -> None:
         """`names` stand below the field while nothing is typed; without them, who shows `results` does."""
         super().__init__()
-        self._view, self.field, self.hits = view, _Field(self), PickerList(_draw_hit)
+        self._view = view
+        self.field = _Field(self)
+        self.hits = PickerList(_draw_hit)
         self.field.focused.connect(view.build_next)
         self.field.setObjectName("search_settings")
         self.setFocusProxy(self.field)
@@ -160,7 +163,8 @@ class SettingsSearch(QWidget):
         self.hits.activated.connect(lambda _: self.choose())
 
     def _search(self, typed: str) -> None:
-        hits, lines = [*self._view.find_hits(typed)] if typed.strip() else [], []
+        hits = [*self._view.find_hits(typed)] if typed.strip() else []
+        lines = []
         for hit in hits:
             words = f"{hit.title}, {hit.section}" if hit.section else hit.title
             lines.append(Line(hit, words, _LINE_PX, f"{hit.title}\n{hit.section}".strip()))
@@ -276,7 +280,8 @@ class _BuiltPage(Generic[P]):
     """A page of the settings by its name, built when it is first needed."""
 
     def __init__(self, name: SettingsPage, kind: type[P]) -> None:
-        self._name, self._kind = name, kind
+        self._name = name
+        self._kind = kind
 
     def __get__(self, view: SettingsView, owner: type) -> P:
         return view.page(self._name, self._kind)
@@ -293,10 +298,12 @@ class SettingsView(PageArea):
         `pages` make those that know the window.
         """
         super().__init__()
-        self._session, self.settings = session, settings
+        self._session = session
+        self.settings = settings
         self._filled: set[SettingsPage] = set()
         """The pages that show what is stored now."""
-        self.names, self.head = SettingsNames(self), SettingsHead(self)
+        self.names = SettingsNames(self)
+        self.head = SettingsHead(self)
         self.names.list.selected.connect(self._select)
         self.head.pages.activated.connect(lambda _: self._select(self.head.pages.currentData()))
         found = self.head.search
@@ -351,7 +358,8 @@ class SettingsView(PageArea):
 
     def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
-        focused, before = self.window().focusWidget(), self.currentWidget()
+        focused = self.window().focusWidget()
+        before = self.currentWidget()
         if focused is not None and before is not None and before.isAncestorOf(focused):
             self.window().setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the page
         self.setCurrentWidget(self.page(page, QWidget))
@@ -422,7 +430,8 @@ class SettingsView(PageArea):
     async def _fill_selected(self, name: SettingsPage) -> None:
         """Fill the page that the user went to; what they searched for there comes into sight, marked."""
         await self.fill(name)
-        hit, self._hit = self._hit, None
+        hit = self._hit
+        self._hit = None
         if hit is not None and hit.page == self.current_page():
             hit.reach()
 

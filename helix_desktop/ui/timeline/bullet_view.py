@@ -71,7 +71,9 @@ class BulletView(Themed, QWidget):
         is_struck_out: bool = False,
     ) -> None:
         super().__init__()
-        self._role, self._is_struck_out, self._marks = role, is_struck_out, marks
+        self._role = role
+        self._is_struck_out = is_struck_out
+        self._marks = marks
         is_flagged = is_flagged and not bullet.sources
         # The chip says it in place of the words that an edited handover has in its text.
         self._text = (

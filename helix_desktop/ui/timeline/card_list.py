@@ -53,10 +53,14 @@ NODE_COLORS: dict[Node, str] = {
     "limit": "warn",
 }
 _LINE_X = 15.0  # pixels from the edge to the rail
-_CARD_X, _PART_X = 38, 22  # pixels: where a card begins, and how far in one is that is part of a change
+# pixels: where a card begins, and how far in one is that is part of a change
+_CARD_X = 38
+_PART_X = 22
 _DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
-_SIDE, _BOTTOM = 22, 20  # pixels beside the column, below the last card
+# pixels beside the column, below the last card
+_SIDE = 22
+_BOTTOM = 20
 _MARK_MS = 2_500  # in which a card that something led to stands out
 _IN_ITS_PLACE = {"undo": "redo", "redo": "undo"}  # the button that a click puts there
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are
@@ -163,8 +167,11 @@ class CardItem(ListItem):
         indent = _CARD_X + (_PART_X if look.is_part else 0)
         box = Frame(card, (indent, _TOP_PX, 0, _TOP_PX)) if node else card
         super().__init__(row.key, name, box, theme)
-        self.row, self.look, self.node = row, look, node
-        self.is_marked, self.ends = False, (False, False)
+        self.row = row
+        self.look = look
+        self.node = node
+        self.is_marked = False
+        self.ends = (False, False)
         self._card = card
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
@@ -187,7 +194,8 @@ class CardItem(ListItem):
 
     def _paint_timeline_line(self, painter: QPainter) -> None:
         small = self.node in ("sweep", "form", "compacted", "mark")
-        y, room = self.node_y, 7.0 if small else 10.0
+        y = self.node_y
+        room = 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self.ends[0]:
             painter.drawLine(QPointF(_LINE_X, 0), QPointF(_LINE_X, y - room))
@@ -246,13 +254,15 @@ class CardRows:
 
     def get(self, index: int) -> ListItem:
         row = self.rows[index]
-        key, item = key_of(row), self._items.get(key_of(row))
+        key = key_of(row)
+        item = self._items.get(key_of(row))
         if isinstance(row, QWidget):
             if not (isinstance(item, HostItem) and item.widget is row):
                 item = self._items[key] = HostItem(row)
             return item
         seq = row.seq if isinstance(row, TimelineCard) else 0
-        toggled, is_later = self._toggled.get(key, frozenset()), 0 < self.past_seq < seq
+        toggled = self._toggled.get(key, frozenset())
+        is_later = 0 < self.past_seq < seq
         look = CardLook(self.now_ms, toggled, is_later, key in self._parts)
         node = row.node(self._live)
         if not (isinstance(item, CardItem) and (item.row, item.look, item.node) == (row, look, node)):
@@ -321,7 +331,8 @@ class CardList(RowListView):
 
     def show_rows(self, rows: Sequence[Row]) -> None:
         """Show these rows; what the mouse points at stays where it is, or the first whose top is in sight."""
-        layout, pointed = self.rows.scroll_layout, self._place_under_mouse()
+        layout = self.rows.scroll_layout
+        pointed = self._place_under_mouse()
         known = {key_of(row) for row in rows}
         shown = (row for row in layout.placed if row.y >= 0)
         tops = {self.cards.key(row.row_index): row.y + self.cards.gap(row.row_index) for row in shown}
@@ -357,7 +368,9 @@ class CardList(RowListView):
         index = self.cards.index_of(pointed[0][0]) if pointed is not None else None
         if pointed is not None and index is not None:
             (key, name), top, inner = pointed
-            layout, item, pressed = self.rows.scroll_layout, self.rows.item(index), self._mouse.last_pressed
+            layout = self.rows.scroll_layout
+            item = self.rows.item(index)
+            pressed = self._mouse.last_pressed
             area = item.hit_area(name) or item.hit_area(_IN_ITS_PLACE.get(name, ""))
             top += inner - area.rect.y() if area is not None else 0
             layout.scroll_to_row(index, top - self.cards.gap(index))

@@ -302,9 +302,11 @@ def bullet_row(bullet: Bullet, color: str = "text", *, is_flagged: bool = True) 
         tip = tr("The model named no source for this sentence")
         tail.append(Pill(tr("No source"), "warn", "triangle-alert", tip=tip))
     words = Words(text, 13, color, is_marked_up=True, tail=tail, grow=True, shrink=True)
-    line, pad = [Dot("faint", line=21), words], (3, 0, 0, 0)
+    line = [Dot("faint", line=21), words]
+    pad = (3, 0, 0, 0)
     if words.runs_from_right:
-        line, pad = line[::-1], (0, 0, 3, 0)
+        line = line[::-1]
+        pad = (0, 0, 3, 0)
     return Frame(Row(line, 9, is_at_top=True), pad)
 
 
@@ -496,7 +498,8 @@ class FormCard(TimelineCard, frozen=True):
     @property
     def cost(self) -> str:
         event = self.event
-        spent, unpriced = event.intake_tokens, event.intake_unpriced
+        spent = event.intake_tokens
+        unpriced = event.intake_unpriced
         return cost_text(spent, event.intake_cost, self.is_demo, event.intake_estimated, unpriced)
 
     @property
@@ -508,7 +511,8 @@ class FormCard(TimelineCard, frozen=True):
     def title(self) -> str:
         if self.form == "full":
             return tr("Large output in context: {output}", output=self.output)
-        event, by_user = self.event, self.event.chosen == "user"
+        event = self.event
+        by_user = self.event.chosen == "user"
         form = large_output_text(self.form, event.text, by_user=by_user)
         return dotted((form, self.output))
 
@@ -527,7 +531,8 @@ class FormCard(TimelineCard, frozen=True):
 
     @property
     def line(self) -> str:
-        before, after = self.before, self.after
+        before = self.before
+        after = self.after
         is_shorter = before not in (0, after)
         tokens = format_token_change(before, after) if is_shorter else format_token_count(after)
         return dotted((self.title, tokens))
@@ -761,7 +766,8 @@ def phase_text(phase: Phase) -> str:
 
 
 def phases_name(phase: Phase) -> str:
-    number, count = PHASES.index(phase) + 1, len(PHASES)
+    number = PHASES.index(phase) + 1
+    count = len(PHASES)
     return tr("{phase}, step {number} of {count}", phase=phase_text(phase), number=number, count=count)
 
 
@@ -784,7 +790,8 @@ class RunningCard(TimelineRow, frozen=True):
         return "live"
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        tip, title = tr("Stop without changing anything"), self.title
+        tip = tr("Stop without changing anything")
+        title = self.title
         stop = push_button("stop", CancelCompaction(), tr("Stop"), tip=tip)
         tail = self.text[-_TAIL_CHARS:]
         if len(self.text) > _TAIL_CHARS:
@@ -801,7 +808,8 @@ class RunningCard(TimelineRow, frozen=True):
 
 def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
     """Paint the phases of a compaction in a line; where it is narrow, only the one that runs is named."""
-    at_work, lines = PHASES.index(running), len(PHASES) - 1
+    at_work = PHASES.index(running)
+    lines = len(PHASES) - 1
     faces = [face(12, 600 if at == at_work else 500) for at in range(len(PHASES))]
     names = [phase_text(phase) for phase in PHASES]
 
@@ -812,7 +820,9 @@ def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
     if room() < _SHORTEST_LINE * lines:
         names = [name if at == at_work else "" for at, name in enumerate(names)]
     between = max(_SHORTEST_LINE, min(22.0, room() / lines))
-    x, middle, qt = rect.x() + 1, rect.center().y(), pen.qt
+    x = rect.x() + 1
+    middle = rect.center().y()
+    qt = pen.qt
     for at, (name, (font, metrics)) in enumerate(zip(names, faces, strict=True)):
         dot = QRectF(x, middle - 8, 16, 16)
         if at < at_work:
@@ -820,7 +830,8 @@ def paint_phases(pen: Pen, rect: QRectF, running: Phase) -> None:
             check = pixmap("check", pen.theme.ok, 10, qt.device().devicePixelRatio())
             qt.drawPixmap(QPointF(x + 3, middle - 5), check)
         else:
-            inner, is_now = dot.adjusted(0.5, 0.5, -0.5, -0.5), at == at_work
+            inner = dot.adjusted(0.5, 0.5, -0.5, -0.5)
+            is_now = at == at_work
             pen.box(inner, "accent_soft" if is_now else "", "accent" if is_now else "border_strong", 7, 2)
             if is_now:
                 pen.box(dot.adjusted(5, 5, -5, -5), "accent", "", 3)

@@ -141,7 +141,9 @@ class _CardReducer:
         points: Sequence[UsagePoint],
         is_managed: bool,
     ) -> None:
-        self._transcript, self._sent, self._is_managed = transcript, sent, is_managed
+        self._transcript = transcript
+        self._sent = sent
+        self._is_managed = is_managed
         self._sizes = {point.seq: (point.before, point.after) for point in points if point.before}
         self._cards: dict[int, TimelineCard] = {}
         self._handover_titles = handover_titles(transcript)
@@ -198,7 +200,8 @@ class _CardReducer:
         for seq in self._transcript.rewrites.sweeps.keys() - self._transcript.rewrites.undone.keys():
             # one that was recorded with another, and was not undone by itself: on that one's card
             carrier_seq = self._transcript.rewrites.recorded_with(seq)
-            carried, card = self._cards.get(seq), self._cards.get(carrier_seq)
+            carried = self._cards.get(seq)
+            card = self._cards.get(carrier_seq)
             if carried is not None and isinstance(card, Rewrite):
                 self._cards[carrier_seq] = replace(card, carries=carried.title)
         compacted = {
@@ -214,7 +217,8 @@ class _CardReducer:
                 yield seq, cover.seq
 
     def _card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        seq, at = recorded.seq, recorded.at
+        seq = recorded.seq
+        at = recorded.at
         match recorded.event:
             case HandoverMade() as event:
                 card = self._handover(recorded, event)
@@ -255,7 +259,8 @@ class _CardReducer:
                 for sweep_seq in (target, self._transcript.rewrites.attached_to(target)):
                     if isinstance(sweep := self._cards.get(sweep_seq), SweepCard):
                         self._cards[sweep_seq] = replace(sweep, unchanged=self._unchanged(sweep))
-                name, is_undo = self._cards[target].undo_title, isinstance(event, Undone)
+                name = self._cards[target].undo_title
+                is_undo = isinstance(event, Undone)
                 of_one = undo_of_one_text(target, self._transcript, is_undo=is_undo)
                 return UndoCard(seq, at, "undo" if is_undo else "redo", (target,), name, of_one)
             case FormChosen(target=target) as event:
@@ -264,7 +269,8 @@ class _CardReducer:
                 words = chosen_form_text(event, seq, self._transcript)
                 return ManualActionCard(seq, at, "form", words, target, self._is_undone(seq))
             case Excluded(targets=targets) as event:
-                words, sizes = excluded_text(event, self._transcript), self._sizes.get(seq)
+                words = excluded_text(event, self._transcript)
+                sizes = self._sizes.get(seq)
                 size_text = context_change_text(*sizes) if sizes else ""
                 left_out = ManualActionCard(seq, at, "exclude", words, targets[0], self._is_undone(seq))
                 return replace(left_out, size_text=size_text)
@@ -375,7 +381,8 @@ class _CardReducer:
 
     def _unchanged(self, sweep: SweepCard) -> Contents:
         """Return what of a sweep stays as it is, whether it holds or not: the user restored or pinned it."""
-        chosen, pinned = self._chosen_forms, self._transcript.rewrites.pinned
+        chosen = self._chosen_forms
+        pinned = self._transcript.rewrites.pinned
         seqs = (seq for seq in sweep.event.swept if chosen.get(seq, 0) > sweep.seq or seq in pinned)
         return self._count(seqs)
 
@@ -418,16 +425,19 @@ def merge_changes(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> list[
     """
     groups = _groups(cards, steps)
     merged: list[TimelineCard] = []
-    run, place = list[UndoCard](), 0
+    run = list[UndoCard]()
+    place = 0
     for card in cards:
         group = groups.get(card.targets[0] if isinstance(card, UndoCard) else card.seq)
         if isinstance(card, UndoCard):
             if not run or (run[-1].kind, run[-1].at_ms) != (card.kind, card.at_ms):
-                run, place = [], len(merged)
+                run = []
+                place = len(merged)
                 merged.append(card)
             run.append(card)
             targets = tuple(target for each in run for target in each.targets)
-            name, of_one = _name_of_undo(run, targets, groups), run[0].of_one if len(run) == 1 else ""
+            name = _name_of_undo(run, targets, groups)
+            of_one = run[0].of_one if len(run) == 1 else ""
             merged[place] = replace(run[0], targets=targets, name=name, of_one=of_one)
         elif group is None:
             merged.append(card)
@@ -459,10 +469,12 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
     no output between.
     """
     arrivals = sorted(seq for step in steps for seq in (step.seq, *step.outputs))
-    number, is_users = 0, False
+    number = 0
+    is_users = False
     runs: list[tuple[list[ChangePart], list[HandoverCard]]] = []
     for card in reversed(cards):
-        at, is_by_users = bisect_left(arrivals, card.seq), _is_by_user(card)
+        at = bisect_left(arrivals, card.seq)
+        is_by_users = _is_by_user(card)
         if at == 0 or is_by_users is None:
             continue
         is_handover = isinstance(card, HandoverCard) and not card.event.revises
@@ -470,7 +482,8 @@ def _groups(cards: Sequence[TimelineCard], steps: Sequence[Step]) -> dict[int, C
         is_others = is_by_users != is_users and not is_attached
         if not runs or number != at or is_others or (is_handover and runs[-1][1]):
             runs.append(([], []))
-            number, is_users = at, is_by_users
+            number = at
+            is_users = is_by_users
         if isinstance(card, ChangePart):
             runs[-1][0].insert(0, card)
         elif isinstance(card, HandoverCard) and is_handover:

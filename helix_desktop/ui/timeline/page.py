@@ -93,7 +93,8 @@ class TimelineFilterBar(HostedRow):
         about_compacted = tr("What is in place of older messages, or is to replace them.")
         about_cached = tr("What tools returned or were called with, and large outputs of which a part left.")
         about_yours = tr("What you pinned, left out, undid, or sent to the agent in another form.")
-        compacted, cached = STATE_WORDS["folded"], STATE_WORDS["cached"]
+        compacted = STATE_WORDS["folded"]
+        cached = STATE_WORDS["cached"]
         words: dict[CardFilter | None, tuple[str, str, str]] = {
             None: (tr("All"), "", ""),
             "compacted": (translate(compacted.label), compacted.color, about_compacted),
@@ -188,7 +189,8 @@ class Timeline(Themed, QWidget):
 
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
-        self._state, self._is_known = state, True
+        self._state = state
+        self._is_known = True
         self._changes = merge_changes(state.cards, state.steps)
         self.filter_bar.set_cards(self._changes)
         self._show_numbers()
@@ -298,7 +300,8 @@ class Timeline(Themed, QWidget):
 
     def _show_usage(self) -> None:
         """Show what the step that is looked at sent; how full the context is now, panel or top bar say."""
-        state, step = self._state, self._past_step
+        state = self._state
+        step = self._past_step
         self.now_button.setVisible(step is not None)
         drag = tr("Drag the circle to see earlier requests")
         texts = (tr("Context over time"), "", drag if state.steps else "")
@@ -327,24 +330,28 @@ class Timeline(Themed, QWidget):
         if conversation is not self._conversation:
             self.clear()
         self._conversation = conversation
-        self._first_card, self._is_loaded = 0, False
+        self._first_card = 0
+        self._is_loaded = False
 
     async def refresh(self) -> None:
         """Show the log as it is now. Reads it in a thread: a long log takes longer than a frame."""
         if not self._session.has_conversation:
             return
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         self._newest_refresh += 1
         number = self._newest_refresh
         transcript = conversation.session.transcript
-        log, (_, gauge) = list(conversation.session.log), conversation.window.measure()
+        log = list(conversation.session.log)
+        _, gauge = conversation.window.measure()
         last = transcript.messages.items[-1].seq if transcript.messages.items else 0
         at_ms = log[-1].at if log else 0
         if self._is_loaded:  # what follows may take a second on a busy machine
             self.show_usage(gauge, last, at_ms)
         items = conversation.window.items()  # of the handover's tokens the panel lists these, too
         sent = {row.seq: row.tokens for row in items if (row.kind, row.state) == ("handover", "summarized")}
-        policy, fixed_tokens = conversation.window.policy, conversation.window.frame.fixed_tokens
+        policy = conversation.window.policy
+        fixed_tokens = conversation.window.frame.fixed_tokens
         points = await asyncio.to_thread(usage_points, log, policy, gauge.window, fixed_tokens)
         cards = await asyncio.to_thread(build_cards, log, transcript, sent, points, is_managed=policy.enabled)
         points = with_current_usage(points, last, gauge, at_ms)

@@ -100,7 +100,8 @@ _MAX_TITLE_CHARS = 40  # characters of another session's title
 
 def _model_pill(card: HandoverCard | ObservationsCard) -> Pill:
     """Who wrote it, in how many calls; why it was not done as usual, and by which instructions, on top."""
-    event, model = card.event, recorded_writer(card.event.model)
+    event = card.event
+    model = recorded_writer(card.event.model)
     parts = [writer_name(model, event.demo)]
     if event.calls > 1:
         parts.append(tr.plural(event.calls, "%n call", "%n calls"))
@@ -151,7 +152,8 @@ class HandoverCard(Rewrite, frozen=True):
     parts: tuple[ChangePart, ...] = ()  # what else became of the context before the same request
     undo_with: tuple[int, ...] = ()  # of these, what is undone or redone with it
 
-    filters, estimate = ("compacted",), 160
+    filters = ("compacted",)
+    estimate = 160
 
     @property
     def below(self) -> Sequence[TimelineCard]:
@@ -186,7 +188,8 @@ class HandoverCard(Rewrite, frozen=True):
         return tr("Replaces {messages}", messages=self.messages)
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
-        color, is_flagged = "faint" if self.is_undone else "text", not self.event.origin
+        color = "faint" if self.is_undone else "text"
+        is_flagged = not self.event.origin
 
         def gist(section: Section) -> Box:
             title: list[Box] = [Text(section.title, 12, "faint" if self.is_undone else "muted", 600)]
@@ -336,7 +339,8 @@ class ObservationsCard(TimelineCard, frozen=True):
     quotes: tuple[Bullet, ...] = ()
     missing: MissingText = NOTHING_MISSING
 
-    filters, estimate = ("compacted",), 84
+    filters = ("compacted",)
+    estimate = 84
 
     def draw(self, look: CardLook) -> tuple[Box, str]:
         tip = explain_merged_observations() if self.event.reflection else explain_observations()
@@ -431,7 +435,8 @@ def _observations(card: ObservationsCard, look: CardLook, color: str) -> list[Bo
 
 
 def _facts(card: ObservationsCard, color: str) -> list[Box]:
-    lines, day = list[Box](), ""
+    lines = list[Box]()
+    day = ""
     for fact in card.event.observations:
         if (this := utc_day(fact.at)) != day:
             lines.append(Frame(Text(day := this, 12, "muted", 600), (0, 2 if lines else 0, 0, 0)))
@@ -442,7 +447,8 @@ def _facts(card: ObservationsCard, color: str) -> list[Box]:
 def _fact(card: ObservationsCard, fact: Observation, color: str) -> Box:
     pills: list[Box] = []
     if fact in card.over:
-        color, tip = "faint", tr("A later sentence says that it is no longer true. It left the context.")
+        color = "faint"
+        tip = tr("A later sentence says that it is no longer true. It left the context.")
         pills = [Pill(tr("No longer true"), tip=tip)]
     bullet = bullet_row(Bullet(fact.text, fact.sources), color)
     bullet.grow = bullet.shrink = True
@@ -464,7 +470,8 @@ class CompactedCallsCard(Rewrite, frozen=True):
     event: FoldMade
     title: str
 
-    filters, estimate = ("compacted",), 84
+    filters = ("compacted",)
+    estimate = 84
 
     @property
     def why(self) -> str:

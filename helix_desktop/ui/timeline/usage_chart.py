@@ -43,7 +43,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
-_HEIGHT, _TALL = 132, 188  # pixels; taller where the window was overfull, to keep the rest distinct
+# pixels; taller where the window was overfull, to keep the rest distinct
+_HEIGHT = 132
+_TALL = 188
 _TOP_MARGIN = 8.0  # pixels above the plot
 _RIGHT = 52  # pixels for the labels at 100 %
 _LABEL = 13.0  # pixels between two labels
@@ -170,7 +172,8 @@ class Scrubber(Themed, QSlider):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         x = self._x_of(self.step.seq if self.step is not None else 0) - self.x()
-        place, theme = QPointF(x, self.height() / 2), self._theme
+        place = QPointF(x, self.height() / 2)
+        theme = self._theme
         if self._has_ring:
             painter.setPen(QPen(QColor(theme.accent), 2))
             ring = QRectF(place.x() - _RADIUS - 2.5, place.y() - _RADIUS - 2.5, 17, 17)
@@ -235,7 +238,9 @@ class UsageChart(Themed, QWidget):
         super().__init__()
         self._points: list[UsagePoint] = []
         self._seqs: list[int] = []
-        self._window, self._threshold, self._top = 0, 0.85, 1
+        self._window = 0
+        self._threshold = 0.85
+        self._top = 1
         self._picture: QPixmap | None = None  # of all but what moves: a step must not draw the curve again
         self._hovered: UsagePoint | None = None
         self._pressed: QPointF | None = None
@@ -252,8 +257,11 @@ class UsageChart(Themed, QWidget):
         `threshold` is a part of 1 (0: none).
         """
         points = sent_points(points)
-        self._points, self._window, self._threshold = downsample(points, 1_200), window_size, threshold
-        self._seqs, self._hovered = [point.seq for point in self._points], None
+        self._points = downsample(points, 1_200)
+        self._window = window_size
+        self._threshold = threshold
+        self._seqs = [point.seq for point in self._points]
+        self._hovered = None
         self._top = max([window_size, 1, *(max(point.used, point.window) for point in self._points)])
         drops = sum(point.kind in DROP_KINDS for point in points)
         name = tr.plural(
@@ -275,7 +283,8 @@ class UsageChart(Themed, QWidget):
 
     @property
     def plot(self) -> Plot:
-        left, floor = plots.axis_width(self._top), self.height() - plots.times_height() - 10
+        left = plots.axis_width(self._top)
+        floor = self.height() - plots.times_height() - 10
         wide = self.width() - scaled(_RIGHT) - left
         return Plot(
             QRectF(left, _TOP_MARGIN, max(1.0, wide), max(1.0, floor - _TOP_MARGIN)),
@@ -325,13 +334,16 @@ class UsageChart(Themed, QWidget):
             self._hovered = point
             self.update()
         if point is not None:
-            step, words = self.scrubber.step_of(point.seq), point_text(point, self._window)
+            step = self.scrubber.step_of(point.seq)
+            words = point_text(point, self._window)
             text = f"{step_name(step)} · {words}" if step is not None else words
             QToolTip.showText(event.globalPosition().toPoint(), text, self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        point, dragged = self._nearest_point(event.position().x()), self._is_dragging
-        self._pressed, self._is_dragging = None, False
+        point = self._nearest_point(event.position().x())
+        dragged = self._is_dragging
+        self._pressed = None
+        self._is_dragging = False
         if point is not None and not dragged and event.button() == Qt.MouseButton.LeftButton:
             self.point_clicked.emit(point.seq)
 
@@ -362,7 +374,8 @@ class UsageChart(Themed, QWidget):
         painter.drawPixmap(0, 0, self._picture)
         if not self._points:
             return
-        plot, step = self.plot, self.scrubber.step
+        plot = self.plot
+        step = self.scrubber.step
         self._paint_hovered(painter, plot)
         if step is not None:
             self._paint_past(painter, plot, step)
@@ -457,7 +470,8 @@ class UsageChart(Themed, QWidget):
             if all(abs(y - other) >= scaled(round(_LABEL)) for other in used_ys):
                 used_ys.append(y)
                 painter.setPen(QColor(color))
-                room, half = scaled(_RIGHT - 6), scaled(9)
+                room = scaled(_RIGHT - 6)
+                half = scaled(9)
                 place = QRectF(self.width() - room, y - half, room, 2 * half)
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 

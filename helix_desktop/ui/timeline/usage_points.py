@@ -116,7 +116,8 @@ def with_current_usage(
         return ()
     last = points[-1]
     if last.seq >= seq:
-        seq, at_ms = last.seq, last.at_ms
+        seq = last.seq
+        at_ms = last.at_ms
     now = UsagePoint(seq, gauge.used, window=gauge.window, at_ms=at_ms, is_estimated=not gauge.is_reported)
     if last.seq == seq:
         return (*points[:-1], replace(now, kind=last.kind))
@@ -149,16 +150,19 @@ class _UsageReducer:
         """`windows_from` says which context window counts from an event on, `window_size` is the first."""
         self.points: list[UsagePoint] = []
         self._answered = 0  # so many of them came up to the last answer
-        self._policy, self._windows_from = policy, windows_from
+        self._policy = policy
+        self._windows_from = windows_from
         self._transcript = Transcript()
         self._messages = 0  # tokens, by our count, of what stands in the window
         self._overhead = fixed_tokens
         self._before_rewrites = list[tuple[int, int]]()  # since the last answer: seq, what it counted before
         self._quoted_before: dict[int, int] = {}  # by handover: how many more the policy of then let it quote
-        self._sizes, self._rewrite_sizes = dict[int, RewriteSize](), RewriteSizes()
+        self._sizes = dict[int, RewriteSize]()
+        self._rewrite_sizes = RewriteSizes()
         self._model = ""  # PROVIDER/NAME of the one that answered or was chosen last
         self._report: ReportedUsage | None = None  # its newest
-        self._window, self._at_ms = window_size, 0
+        self._window = window_size
+        self._at_ms = 0
 
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
         self._at_ms = recorded.at
@@ -228,7 +232,8 @@ class _UsageReducer:
         self._append(recorded)
         self._find_report(event.model)
         if event.estimate:
-            report, newest = self._report, self._transcript.messages.items[-1]
+            report = self._report
+            newest = self._transcript.messages.items[-1]
             answer = self._transcript.window.entry_tokens(newest)
             is_reported = report is not None and report.newest and report.unchanged
             is_estimated = report is None or not (is_reported and is_small_answer(answer, report))
@@ -236,7 +241,8 @@ class _UsageReducer:
         self._answered = len(self.points)
 
     def _find_report(self, model: str) -> None:
-        self._model, self._report = model, latest_report(self._transcript, model)
+        self._model = model
+        self._report = latest_report(self._transcript, model)
 
     def _on_handover(self, recorded: RecordedEvent, event: HandoverMade, sweep: RecordedEvent | None) -> None:
         """Learn the tokens of the user's words from its figure, which counts the sweep with it."""

@@ -49,7 +49,9 @@ _BESIDE_MESSAGE = {*_JOB_IDS.values(), _INTAKE, _CHECKPOINT, _TITLE}
 """What a model does to the context, mostly by itself: it stands beside the message, and covers nothing."""
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
-_CALLS, _FIRST_COPY = "calls", "first_copy"  # groups of lines
+# groups of lines
+_CALLS = "calls"
+_FIRST_COPY = "first_copy"
 _LONG_MS = 1_000  # that a call runs before it has a line
 _POLL_MS = 250
 _MAX_CHARS = 80  # of a target
@@ -68,8 +70,10 @@ class BackgroundJobs:
     """Keeps the newest word of each."""
 
     def __init__(self) -> None:
-        self._handover, self._observation = CompactionProgress("idle"), ObservationProgress("idle")
-        self._intake, self._side_question = IntakeProgress(), SideQuestionProgress()
+        self._handover = CompactionProgress("idle")
+        self._observation = ObservationProgress("idle")
+        self._intake = IntakeProgress()
+        self._side_question = SideQuestionProgress()
         self._subagents: dict[str, SubagentProgress] = {}
         self._prepared: dict[str, CostEstimate] = {}  # titles and checkpoints under way
 
@@ -103,7 +107,8 @@ class BackgroundJobs:
         progress = self.compaction
         if progress is None or progress.phase == "idle":
             return None
-        title, estimate = running_text(progress), _estimate_of(progress)
+        title = running_text(progress)
+        estimate = _estimate_of(progress)
         return RunningCard(progress.phase, title, progress.text, estimate, _is_early(progress))
 
     @property
@@ -186,8 +191,10 @@ class SessionJobs(QObject):
     ) -> None:
         """`background` is what a window that was open before knows to run in the background."""
         super().__init__(window)
-        self._window, self._session = window, session
-        self._jobs, self._lazy_timeline = window.jobs, window.pages.timeline
+        self._window = window
+        self._session = session
+        self._jobs = window.jobs
+        self._lazy_timeline = window.pages.timeline
         self._composer = window.pages.chat.composer
         self.background = deepcopy(dict(background))
         """What runs in the background, by session, in all open workspaces, while any does."""
@@ -220,7 +227,8 @@ class SessionJobs(QObject):
         conversation = self._session.find_conversation()
         rows = jobs.rows(conversation, self._session.start) if conversation else []
         self._jobs.show_jobs([row for row in rows if row.id not in _BESIDE_MESSAGE])
-        work, composer = next((row for row in rows if row.id in _BESIDE_MESSAGE), None), self._composer
+        work = next((row for row in rows if row.id in _BESIDE_MESSAGE), None)
+        composer = self._composer
         if work is None:
             composer.show_work()
         elif work.action is None:
@@ -258,10 +266,12 @@ class SessionJobs(QObject):
         """Show how many files are in; after a restart it goes on, or still is paused."""
         rows = []
         if self._copied is not None:
-            changes, coverage = self._copied.changes, self._copied.changes.coverage
+            changes = self._copied.changes
+            coverage = self._copied.changes.coverage
             has_begun = bool(coverage.files) or coverage.is_paused
             if has_begun and not (coverage.is_complete or coverage.error):
-                pause, start = partial(changes.pause_copy, not coverage.is_paused), self._session.start
+                pause = partial(changes.pause_copy, not coverage.is_paused)
+                start = self._session.start
                 rows = [_copy_row(coverage, lambda: start(pause(), "pause the first copy"))]
         self._jobs.show_jobs(rows, _FIRST_COPY)
 
@@ -302,7 +312,8 @@ def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
 
 
 def _subagent_text(progress: SubagentProgress) -> str:
-    used, window = format_tokens(progress.used), format_tokens(progress.window)
+    used = format_tokens(progress.used)
+    window = format_tokens(progress.window)
     parts = (
         tr("Subagent: {title}", title=progress.title) if progress.title else tr("Subagent"),
         translate(RUNNING_PHASES[progress.phase]),

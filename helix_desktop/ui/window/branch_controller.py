@@ -101,8 +101,11 @@ class BranchController(WindowPart):
         chat: ChatPresenter,
     ) -> None:
         super().__init__(window, windows)
-        self._workspaces, self._reverts, self._chat = workspaces, reverts, chat
-        session, start = self._session, self._start
+        self._workspaces = workspaces
+        self._reverts = reverts
+        self._chat = chat
+        session = self._session
+        start = self._start
         session.changed.connect(self._show_editing)
         session.loaded.connect(lambda: start(self._show_versions(), "show versions"))
         session.on(UserSpoke | TurnEnded, lambda _: self._show_editing())
@@ -121,7 +124,8 @@ class BranchController(WindowPart):
         await self._branch(lambda workspace, of: workspace.branches.open(of, seq))
 
     async def _branch(self, make: _MakeBranch) -> Conversation:
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         compacted = conversation.session.transcript.window.handover
         made = await self._workspaces.show_new_session(workspace, make(workspace, conversation.session.id))
         if compacted not in (None, made.session.transcript.window.handover):
@@ -141,7 +145,8 @@ class BranchController(WindowPart):
 
         Raises HelixError.
         """
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         if conversation.is_running:
             raise AgentWorking(text("The agent is working."), fix=text("Stop it, then rewind."))
         items = conversation.session.transcript.messages.user_items
@@ -179,7 +184,10 @@ class BranchController(WindowPart):
             dialog.files.show_counts({file.path: LineCounts.of(diff)})
 
     async def _go_back(self, workspace: OpenWorkspace, session_id: str, dialog: RewindDialog) -> None:
-        plan, choices, seq, part = dialog.files.plan, dialog.files.choices, dialog.seq, dialog.part
+        plan = dialog.files.plan
+        choices = dialog.files.choices
+        seq = dialog.seq
+        part = dialog.part
         done = None
         if part != "conversation" and plan.files:
             done = await self._reverts.apply(workspace, session_id, plan, choices)
@@ -219,10 +227,12 @@ class BranchController(WindowPart):
         if not _is_editing(transcript):
             return
         branch = transcript.branch
-        words, what = tr("Cancel edit"), tr("Editing a message.")
+        words = tr("Cancel edit")
+        what = tr("Editing a message.")
         why = tr("Sending it makes another version. The original stays.")
         if branch is not None and branch.how == "rewind":
-            words, what = tr("Back to the original"), tr("Rewound to before this message.")
+            words = tr("Back to the original")
+            what = tr("Rewound to before this message.")
             why = tr("Sending it continues here. The original conversation stays as it is.")
         cancel = Answer(words, lambda: self._start(self._cancel_edit(), "cancel edit"), "cancel")
         notice = Notice(_EDITING, what, why, answers=(cancel,), can_dismiss=False)
@@ -233,7 +243,8 @@ class BranchController(WindowPart):
 
         Files that were rewound with it stay so; that they can be put back is said again there.
         """
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         if not _is_editing(self._session.transcript):
             return
         branch = conversation.session.transcript.branch

@@ -31,7 +31,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Workspaces")
 
-_CLEANED, _STAYS = "cleanup", "stays"
+_CLEANED = "cleanup"
+_STAYS = "stays"
 _ASK_ABOVE = 1_000  # entries that go to the trash without a question
 _JOB_DELAY_S = 0.5  # what is over by then has no line
 

@@ -74,7 +74,8 @@ class CommandList(QObject):
 
     def __init__(self, menus: QMenuBar, table: WindowCommands) -> None:
         super().__init__(menus)
-        self._menus, self._table = menus, table
+        self._menus = menus
+        self._table = table
         self._hidden = frozenset((table.all_commands, table.switch_workspace))  # they open the picker
         self._recent_actions: list[QAction] = []
         self._groups: dict[str, list[QAction]] = {}
@@ -151,7 +152,8 @@ class OfferedCommand(NamedTuple):
         return Frame(Row([Frame(mark, wide=wide), words, menu, keys], 10), (12, 0, 12, 0))
 
     def line(self) -> Line:
-        words, state = command_text(self.action), tr("checked") if self.action.isChecked() else ""
+        words = command_text(self.action)
+        state = tr("checked") if self.action.isChecked() else ""
         spoken = (words, state, self.menu, action_shortcut(self.action))
         return line(self, words, _COMMAND_PX, (words,), spoken)
 
@@ -192,8 +194,10 @@ class HelpWindows:
 
     def __init__(self, window: QMainWindow, key_bindings: KeyBindings, layout_store: LayoutStore) -> None:
         """`layout_store` remembers which topics the user has opened."""
-        self._window, self._layout_store = window, layout_store
-        self._key_bindings, commands = key_bindings, key_bindings.commands
+        self._window = window
+        self._layout_store = layout_store
+        self._key_bindings = key_bindings
+        commands = key_bindings.commands
         self.guide: GuideDialog | None = None
         self.command_list = CommandList(window.menuBar(), commands)
         self._has_topics = False
@@ -205,7 +209,8 @@ class HelpWindows:
         from helix_desktop.ui.help.guide import guide_pages
 
         if not self._has_topics:
-            self._has_topics, pages = True, guide_pages().items()
+            self._has_topics = True
+            pages = guide_pages().items()
             topics = ((f"guide:{key}", page.title, partial(self.show_topic, key)) for key, page in pages)
             self.command_list.offer(tr("Guide"), topics)
 

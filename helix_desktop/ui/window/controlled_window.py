@@ -54,21 +54,29 @@ class ControlledWindow:
         appearance: Appearance,
     ) -> None:
         """`windows` are all windows of the app, to which this one is added next."""
-        self.window, self.services, self.windows, self.async_actions = window, services, windows, actions
+        self.window = window
+        self.services = services
+        self.windows = windows
+        self.async_actions = actions
         window.intents.async_actions = actions
         self.session = window.session = Session(window, services, actions)
         self._show_session_on_pages()
         self._do_what_users_ask(appearance)
         # What other windows ask for.
-        self.save_drafts, self.unsaved_settings = self.composer.drafts.save_all, self.settings.unsaved_pages
-        self.leave_workspace, self.show_error = self.workspace_controller.leave, actions.show_error
+        self.save_drafts = self.composer.drafts.save_all
+        self.unsaved_settings = self.settings.unsaved_pages
+        self.leave_workspace = self.workspace_controller.leave
+        self.show_error = actions.show_error
         windows.lists_changed.connect(self._follow_lists)
         windows.settings_changed.connect(self._follow_settings)
         self.session.model_chosen.connect(lambda: windows.settings_changed.emit(window))
 
     def _show_session_on_pages(self) -> None:
         """Make what shows the session on screen; it comes there, and is refreshed, in this order."""
-        window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
+        window = self.window
+        session = self.session
+        windows = self.windows
+        pages = self.window.pages
         SessionStatus(window, windows)
         self.chat = ChatPresenter(pages.chat.model, pages.chat.view.announce, session)
         pages.chat.view.start = session.start
@@ -94,7 +102,10 @@ class ControlledWindow:
         window.page_shown.connect(window.focus_page)
 
     def _do_what_users_ask(self, appearance: Appearance) -> None:
-        window, session, windows, pages = self.window, self.session, self.windows, self.window.pages
+        window = self.window
+        session = self.session
+        windows = self.windows
+        pages = self.window.pages
         self.sidebar = SessionLists(window, windows)
         stored = self.composer.attachments.content_stored
         stored.connect(self.sidebar.schedule_refresh)

@@ -71,17 +71,21 @@ _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
 _MAX_NAMED = 3  # workspaces that could not be written, listed by name
 _NAME_CAP = 60  # characters of a name that a file or a folder brings along
 _HERE = "here"
-_WIDTH_PX, _LIST_PX = 482, 360
+_WIDTH_PX = 482
+_LIST_PX = 360
 _REMOVAL_COLUMNS = (
     (text("Why"), 220),
     (text("Taken out"), 0),
     (text("First place"), 180),
     (text("Places"), 70),
 )
-_REMOVAL_ROWS, _REMOVAL_ROW_PX = 5, 28
+_REMOVAL_ROWS = 5
+_REMOVAL_ROW_PX = 28
 _VALUE_CHARS = 200
 _VALUE = Qt.ItemDataRole.UserRole
-FOLDER, ZIP_SUFFIX, BACKUP = "folder", ".zip", "backup"
+FOLDER = "folder"
+ZIP_SUFFIX = ".zip"
+BACKUP = "backup"
 _OTHERS = "others"
 _EXACT = "exact"
 _FILES = "files"
@@ -213,7 +217,8 @@ class DocumentDialog(TextsDialog):
         self, session: Session, title: str, shared: SharedSession, documents: Mapping[str, str]
     ) -> None:
         """`documents` are by the endings of their files, whose names begin with the title."""
-        self._sharing, self._shared = session.app.sharing, shared
+        self._sharing = session.app.sharing
+        self._shared = shared
         name = Path(session.app.backup.session_file_name(title, ".md")).stem
         texts = {f"{name}{suffix}": document for suffix, document in documents.items()}
         self._title = tr("Export “{title}”", title=title)
@@ -226,7 +231,8 @@ class DocumentDialog(TextsDialog):
         self._is_writing = False
         self._save_button = PushButton(tr("Save…"), "primary", name="save")
         self._copy_button = PushButton(tr("Copy all"), name="copy")
-        self._removed, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self._removed = label("", "note", wrap=True)
+        self._error = label("", "error", wrap=True)
         self.removals = RemovalList(shared.removals)
         self.removals.setVisible(bool(shared.removals))
         super().__init__(
@@ -306,7 +312,8 @@ class ImportExportController(WindowPart):
 
     def __init__(self, window: MainWindow, windows: WindowGroup, workspaces: WorkspaceController) -> None:
         super().__init__(window, windows)
-        self._workspaces, self._is_asking = workspaces, False
+        self._workspaces = workspaces
+        self._is_asking = False
 
     @handles(intents.Export)
     async def _export(
@@ -386,7 +393,8 @@ class ImportExportController(WindowPart):
 
     async def save_entries(self, digests: Sequence[str], place: Path, *, is_folder: bool) -> None:
         """Write entries into a folder, or a zip."""
-        store, done = self._session.workspace.store, ExportedEntries(place)
+        store = self._session.workspace.store
+        done = ExportedEntries(place)
 
         export = export_to_folder if is_folder else export_to_zip
 
@@ -420,17 +428,20 @@ class ImportExportController(WindowPart):
     async def _share_session(
         self, session_id: str, title: str, suffixes: Sequence[str] = SHARED_SUFFIXES, upto: int = 0
     ) -> None:
-        workspace_id, sharing = self._session.workspace.id, self._services.sharing
+        workspace_id = self._session.workspace.id
+        sharing = self._services.sharing
 
         await self._share(title, await sharing.session(workspace_id, session_id, upto), suffixes)
 
     @handles(intents.ExportHandover)
     async def _share_handover(self, seq: int) -> None:
-        session, transcript = self._session.conversation.session, self._session.transcript
+        session = self._session.conversation.session
+        transcript = self._session.transcript
         handover = transcript.written_handovers.get(seq)
         if handover is None:
             return
-        markdown, recorded = _handover_markdown(handover, transcript), session.log[seq - 1]
+        markdown = _handover_markdown(handover, transcript)
+        recorded = session.log[seq - 1]
         shared = await self._services.sharing.handover(session.id, recorded, markdown)
         await self._share(handover_titles(transcript)[seq], shared)
 
@@ -448,7 +459,8 @@ class ImportExportController(WindowPart):
 
     def _report_entries(self, done: ExportedEntries, folder: Path, end: str = "") -> None:
         """Say what was saved; `end` says that it ended before its time."""
-        count, place = done.files, done.place.name
+        count = done.files
+        place = done.place.name
         what = tr.plural(count, "%n entry saved to {place}.", "%n entries saved to {place}.", place=place)
         why = tr("{size}. The file index.json lists what they are.", size=format_size(done.size))
         if end:
@@ -462,14 +474,17 @@ class ImportExportController(WindowPart):
             )
             why = f"{why} {left_out}"
         level: NoticeLevel = "warning" if done.damaged else "info"
-        answers, workspace_id = (show_folder(folder),), self._session.workspace_id
+        answers = (show_folder(folder),)
+        workspace_id = self._session.workspace_id
         self._session.notify(
             Notice("entries_saved", what, why, "", answers, level, workspace_id=workspace_id)
         )
 
     async def _export_workspace(self, workspace_id: str) -> None:
-        backup, name = self._services.backup, self._services.registry.get(workspace_id).name
-        title, words = tr("Export {workspace}", workspace=name), tr("Exporting {workspace}", workspace=name)
+        backup = self._services.backup
+        name = self._services.registry.get(workspace_id).name
+        title = tr("Export {workspace}", workspace=name)
+        words = tr("Exporting {workspace}", workspace=name)
         write = partial(backup.export, workspace_id)
         await self._save_archive(workspace_id, title, backup.file_name(workspace_id), words, write)
 
@@ -496,12 +511,14 @@ class ImportExportController(WindowPart):
         self._show_file(workspace_id, path, what, export_summary(done), level)
 
     async def _export_session(self, session_id: str, suffix: str) -> None:
-        workspace_id, backup = self._session.workspace.id, self._services.backup
+        workspace_id = self._session.workspace.id
+        backup = self._services.backup
         title = await self._title_of(session_id)
         if suffix != ARCHIVE_SUFFIX:
             await self._share_session(session_id, title, (suffix,))
             return
-        what, words = tr("Export “{title}”", title=title), tr("Exporting {session}", session=title)
+        what = tr("Export “{title}”", title=title)
+        words = tr("Exporting {session}", session=title)
         file_name = backup.session_file_name(title, suffix)
         write = partial(backup.export_session, workspace_id, session_id)
         await self._save_archive(workspace_id, what, file_name, words, write)
@@ -603,7 +620,8 @@ class ImportExportController(WindowPart):
                 await self._workspaces.open_session(newest)
         # What it added to sessions that were here can't be taken out of them.
         can_undo = is_on_screen and added and not result.extended
-        what, place = tr("{file} imported.", file=file_name), self._notice_workspace(workspace_id)
+        what = tr("{file} imported.", file=file_name)
+        place = self._notice_workspace(workspace_id)
         answers = (self._undo(workspace_id, added),) if can_undo else ()
         self._session.notify(Notice(_DONE, what, import_summary(result), answers=answers, workspace_id=place))
 
@@ -680,7 +698,8 @@ class ImportExportController(WindowPart):
 
     async def _back_up(self) -> None:
         backup = self._services.backup
-        records, errors = backup.stored_workspaces(), backup.unreadable_workspaces()
+        records = backup.stored_workspaces()
+        errors = backup.unreadable_workspaces()
         if errors and not records:
             raise errors[0]
         if not records:
@@ -690,7 +709,8 @@ class ImportExportController(WindowPart):
             return
         await backup.check_folder(folder)
         problems = [(tr("Not backed up"), translate(error.what)) for error in errors]
-        count, files = len(records) + len(errors), list[ExportResult]()
+        count = len(records) + len(errors)
+        files = list[ExportResult]()
 
         async def write(on_progress: OnProgress) -> bool:
             for number, record in enumerate(records):
@@ -745,7 +765,8 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
         sessions=tr.plural(archive_info.sessions, "%n session", "%n sessions"),
         entries=tr.plural(archive_info.entries, "%n output", "%n outputs"),
     )
-    workspace, day = _short_name(archive_info.name), ""
+    workspace = _short_name(archive_info.name)
+    day = ""
     if archive_info.created < _MAX_CREATED_MS:  # a file may say any time; dates of people have four digits
         day = format_date(archive_info.created)
     if is_own:
@@ -783,7 +804,8 @@ def _name_filter() -> str:
 
 
 def _backup_text(files: Sequence[ExportResult], requested: int) -> str:
-    count, size = len(files), format_size(sum(result.file_size for result in files))
+    count = len(files)
+    size = format_size(sum(result.file_size for result in files))
     if not count:
         return tr("No workspace was backed up.")
     if count == requested:

@@ -130,7 +130,8 @@ def _meet(command: str, other: str) -> bool:
 
 
 def command_title(command: str) -> str:
-    page, own = _PAGE_OF.get(command), translate(COMMANDS[command].words)
+    page = _PAGE_OF.get(command)
+    own = translate(COMMANDS[command].words)
     return own if page is None else tr("{page}: {command}", page=translate(page.title), command=own)
 
 
@@ -184,7 +185,8 @@ def portable_key(text: str) -> str:
 def why_reserved(key: str, command: str) -> str:
     """Return why a key can't be that of a command, as a sentence; empty if it can. `key` is portable text."""
     combination = _combination(key)
-    code, modifiers = combination.key(), combination.keyboardModifiers()
+    code = combination.key()
+    modifiers = combination.keyboardModifiers()
     modifier = Qt.KeyboardModifier
     is_in_page = command in _PAGE_OF
     control = "⌘" if sys.platform == "darwin" else tr("Ctrl", "key")
@@ -246,7 +248,8 @@ def _place_of(focused: QWidget | None, stops: Sequence[QWidget], panes: Sequence
 
 def _choose_line(view: QAbstractItemView) -> None:
     """Let a list have a current line, where the ring is, and bring it into sight."""
-    model, current = view.model(), view.currentIndex()
+    model = view.model()
+    current = view.currentIndex()
     if not current.isValid() and model is not None:
         lines = (model.index(place, 0) for place in range(model.rowCount()))
         current = next((line for line in lines if line.flags() & Qt.ItemFlag.ItemIsSelectable), current)
@@ -268,7 +271,8 @@ def press_key(key: str) -> None:
     if target is None:
         return
     pressed = _combination(key)
-    code, modifiers = pressed.key(), pressed.keyboardModifiers()
+    code = pressed.key()
+    modifiers = pressed.keyboardModifiers()
     action = None if _takes(target, code, modifiers) else _action_with(target, code, modifiers)
     if action is not None:
         action.trigger()

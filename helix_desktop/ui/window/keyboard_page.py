@@ -60,7 +60,9 @@ class KeyRecorder(PushButton):
         self.setCheckable(True)  # down while it waits
         self.setMinimumHeight(scaled(_HEIGHT_PX))
         self.setProperty("search_title", title)
-        self._command, self._title, self._page = command, title, page
+        self._command = command
+        self._title = title
+        self._page = page
         self.toggled.connect(self.show_state)
 
     @property
@@ -68,7 +70,8 @@ class KeyRecorder(PushButton):
         return _names(self._page.bindings.keys(self._command))
 
     def show_state(self) -> None:
-        waits, keys = self.isChecked(), self.keys
+        waits = self.isChecked()
+        keys = self.keys
         self.setText(tr("Press keys…") if waits else keys or tr("Add keys"))
         restyle(self, "kind", "" if waits or keys else "link")  # the keys that there are stand out
         self.setAccessibleName(
@@ -93,7 +96,8 @@ class KeyRecorder(PushButton):
         super().focusOutEvent(event)
 
     def _take(self, event: QKeyEvent) -> None:
-        key, modifiers = event.key(), event.modifiers() & _MODIFIERS
+        key = event.key()
+        modifiers = event.modifiers() & _MODIFIERS
         if key in _MODIFIER_KEYS:
             return
         self.setChecked(False)
@@ -107,10 +111,13 @@ class _CommandLine(QWidget):
     def __init__(self, command: str, title: str, menu: str, page: KeyboardPage) -> None:
         super().__init__()
         self.setObjectName(f"command:{command}")
-        self._command, self._words, self._bindings = command, f"{title} {menu}", page.bindings
+        self._command = command
+        self._words = f"{title} {menu}"
+        self._bindings = page.bindings
         self._fixed_keys = native_key(COMMANDS[command].fixed_key)
         self.recorder = KeyRecorder(command, title, page)
-        reset, tip = DEFAULT_KEYS[command], tr("Reset keys for {command}", command=title)
+        reset = DEFAULT_KEYS[command]
+        tip = tr("Reset keys for {command}", command=title)
         self.reset = IconButton("rotate-ccw", tip, edge=28, name=f"reset:{command}")
         self.reset.clicked.connect(partial(page.assign, command, reset))
         fixed = [label(tr("Always {keys}", keys=self._fixed_keys), "faint")] if self._fixed_keys else []
@@ -171,7 +178,8 @@ class KeyboardPage(QWidget):
 
     def __init__(self, bindings: KeyBindings, settings: Values) -> None:
         super().__init__()
-        self.bindings, self._settings = bindings, settings
+        self.bindings = bindings
+        self._settings = settings
         self._previous = bindings.stored
         self._waiting: tuple[str, tuple[str, ...]] | None = None
         """The command and keys that a conflict keeps apart."""

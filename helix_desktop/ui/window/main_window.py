@@ -87,7 +87,8 @@ class OpeningPage(QWidget):
         """Part of the first frame: no more than labels."""
         super().__init__()
         self._icon = IconLabel("loader-circle", px=18, color_token="muted")
-        self._title, self._words = label("", "title"), label("", "muted", wrap=True)
+        self._title = label("", "title")
+        self._words = label("", "muted", wrap=True)
         self._words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         head = row(None, self._icon, self._title, None, gap=9)
         self.setLayout(column(None, head, self._words, None, margins=(32, 24, 32, 40), gap=8))
@@ -168,8 +169,10 @@ class WindowPages:
     ) -> None:
         self.chat = chat
         self.panel = panel
-        self.outputs, self.timeline = LazyPage(build_outputs), LazyPage(build_timeline)
-        self.changes, self.comparison = LazyPage(build_changes), LazyPage(build_comparison)
+        self.outputs = LazyPage(build_outputs)
+        self.timeline = LazyPage(build_timeline)
+        self.changes = LazyPage(build_changes)
+        self.comparison = LazyPage(build_comparison)
 
 
 class MainWindow(TabsInReadingOrder, QMainWindow):
@@ -210,9 +213,11 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self.intents = IntentHandlers()
         self.commands = WindowCommands(self)
         self.key_bindings = KeyBindings(self.commands)
-        self.rail, self.sidebar = Rail(self.commands), Sidebar(self.commands)
+        self.rail = Rail(self.commands)
+        self.sidebar = Sidebar(self.commands)
         self.top_bar = TopBar(self.commands)
-        self.notices, self.jobs = NoticeArea(), JobLines()
+        self.notices = NoticeArea()
+        self.jobs = JobLines()
         self.top_bar.add_button(self.notices.folded)
         self.waiting_sessions = WaitingSessionsLine()
         self._waiting: tuple[Sequence[WaitingSession], str] = ((), "")  # for the user, and which is on screen
@@ -228,7 +233,9 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._appearance: Appearance
         self._center = PageArea()
         self.panel_pane = QFrame()
-        self._side, self._main = QWidget(), PageArea()  # sidebar and center, or the settings' names and pages
+        # sidebar and center, or the settings' names and pages
+        self._side = QWidget()
+        self._main = PageArea()
         self.opening_page = OpeningPage()  # on screen until there is something to show
         self._center.addWidget(self.opening_page)
         self.session_pages = QStackedWidget()
@@ -401,7 +408,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def title(self, *, names_session: bool) -> str:
         """Return what the window's title says, with the session where other windows are open."""
-        name, count = self._workspace_name, len(self._waiting[0])
+        name = self._workspace_name
+        count = len(self._waiting[0])
         title = tr("{workspace} — Helix Desktop", workspace=name) if name else APP_NAME
         parts = (waiting_text(count) if count else "", self._session_title if names_session else "", title)
         return " · ".join(filter(None, parts))
@@ -458,7 +466,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         A notice comes at the top there if the mouse is at the bottom: the user may be about to click again.
         """
         is_text = page in ("chat", "settings")
-        top, bottom = Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom
+        top = Qt.AlignmentFlag.AlignTop
+        bottom = Qt.AlignmentFlag.AlignBottom
         edge = top if is_text else bottom
         line = 0 if is_text else 2
         self._body.addWidget(self.jobs, line, 0)
@@ -480,7 +489,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
 
     def take_typed_text(self) -> None:
         """Give the keyboard to the page of a session that was chosen in the list, and what was typed."""
-        typed, page = self.sidebar.session_list.take_typed_text(), self.page()
+        typed = self.sidebar.session_list.take_typed_text()
+        page = self.page()
         if typed is None or page == "settings":
             return
         self.focus_page(page)
@@ -510,7 +520,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         head.hide()
         self._center_column.insertWidget(0, head)  # no notice covers it
         self._main.addWidget(pages)
-        self._settings_names, self._settings_head = names, head
+        self._settings_names = names
+        self._settings_head = head
 
     def show_settings(self) -> None:
         """Show the settings in place of the session; the keyboard is nowhere then."""
@@ -523,7 +534,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         """Show what was on screen before the settings, with the keyboard where it was."""
         if not self._is_settings_shown:
             return
-        before, self._focused_before = self._focused_before, None
+        before = self._focused_before
+        self._focused_before = None
         self._set_settings_shown(False)
         if self._center_page == "work":
             self.page_shown.emit(self._session_page())
@@ -637,7 +649,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._panes.fit(self.width())
         if focused is None or self._settings_head is None:
             return
-        names, head = self._settings_names, self._settings_head
+        names = self._settings_names
+        head = self._settings_head
         for left, other in ((names, head), (head, names)):
             if left.isAncestorOf(focused) and not left.isVisible():
                 other.setFocus(Qt.FocusReason.OtherFocusReason)

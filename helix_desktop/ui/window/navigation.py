@@ -46,15 +46,19 @@ class ViewStateController(QObject):
 
     def __init__(self, window: MainWindow, session: Session, past: PastController) -> None:
         super().__init__(window)
-        self._session, self._pages, self._past = session, window.pages, past
-        self._states, self._registry = session.app.view_states, session.app.registry
+        self._session = session
+        self._pages = window.pages
+        self._past = past
+        self._states = session.app.view_states
+        self._registry = session.app.registry
         self._session_id = ""  # of the session whose view is on screen, restored
         self._workspace_id = ""  # the one whose filter is on the Outputs page
         self._save_timer = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._save_timer.timeout.connect(self._save)
         session.changing.connect(self._save_previous)
         session.loaded.connect(self._restore)
-        viewport, editor = window.pages.chat.view.chat_viewport, window.pages.chat.composer.editor
+        viewport = window.pages.chat.view.chat_viewport
+        editor = window.pages.chat.composer.editor
         for changed in (viewport.layout_changed, editor.cursorPositionChanged, editor.selectionChanged):
             changed.connect(self._schedule_save)
         window.pages.outputs.when_built(self._follow_outputs)
@@ -87,7 +91,8 @@ class ViewStateController(QObject):
         self._save_timer.stop()
 
     def _restore(self) -> None:
-        conversation, screens = self._session.conversation, self._pages
+        conversation = self._session.conversation
+        screens = self._pages
         self._session_id = self._session.id
         state = self._states.get(self._session_id)
         key = RowKey.parse(state.row)
@@ -146,11 +151,14 @@ class ViewStateController(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._pages
-        state, outputs = self._states.get(self._session_id), screens.outputs.find()
-        timeline, changes = screens.timeline.find(), screens.changes.find()
+        state = self._states.get(self._session_id)
+        outputs = screens.outputs.find()
+        timeline = screens.timeline.find()
+        changes = screens.changes.find()
         card = timeline.first_card if timeline is not None else None
         change = changes.entry if changes is not None else None
-        viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
+        viewport = screens.chat.view.chat_viewport
+        cursor = screens.chat.composer.editor.textCursor()
         scrolled = not viewport.is_following and len(viewport.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
         return ViewState(
@@ -186,8 +194,10 @@ class SessionNavigation(WindowPart):
         past: PastController,
     ) -> None:
         super().__init__(window, windows)
-        self._chat, self._past = chat, past
-        views, self._send_as_message = window.pages, composer.send_as_message
+        self._chat = chat
+        self._past = past
+        views = window.pages
+        self._send_as_message = composer.send_as_message
         self._views = views
         for command in (window.commands.previous_message, window.commands.next_message):
             move_keys(command, window, views.chat)  # elsewhere Alt+Down opens lists of choices
@@ -211,7 +221,8 @@ class SessionNavigation(WindowPart):
     @handles(intents.CopyMarkdown)
     def copy_markdown(self) -> None:
         """Copy the messages that the selection touches, or the session without one, exactly as they are."""
-        log, view = self._session.conversation.session.log, self._views.chat.view
+        log = self._session.conversation.session.log
+        view = self._views.chat.view
         first, last = view.selected_seqs() or (1, len(log))
         QGuiApplication.clipboard().setText(stretch_markdown(log, first, last))
         view.announce(tr("Copied as Markdown"))
@@ -242,7 +253,8 @@ class SessionNavigation(WindowPart):
         """Show where an event stands in the chat, with a text marked; what has a card, in the timeline."""
         if not seq:
             return
-        conversation, transcript = self._session.conversation, self._session.transcript
+        conversation = self._session.conversation
+        transcript = self._session.transcript
         prepared = (transcript.rewrites.observations, transcript.checkpoints)
         if transcript.rewrites.is_undoable(seq) or any(seq in events for events in prepared):
             self._window.perform(intents.ShowInTimeline(seq))

@@ -49,7 +49,9 @@ NotifiedUpdate = (
 )
 
 _MESSAGE_MS = 15_000
-_WATCH_MS, _MAX_ABSENCES = 3_000, 2  # between looks at the tray, and looks without one: a panel may restart
+# between looks at the tray, and looks without one: a panel may restart
+_WATCH_MS = 3_000
+_MAX_ABSENCES = 2
 
 
 class Tray(QObject):
@@ -167,8 +169,12 @@ class NotificationController(QObject):
         `is_current` is true for the window that the user looked at last: that one notifies of sessions.
         """
         super().__init__(window)
-        self._window, self._services, self._tray, self._clock = window, services, tray, clock
-        self._beep, self._is_current = beep, is_current
+        self._window = window
+        self._services = services
+        self._tray = tray
+        self._clock = clock
+        self._beep = beep
+        self._is_current = is_current
         self._started_s: dict[str, float] = {}
 
     def on_update(self, workspace: OpenWorkspace, session_id: str, update: NotifiedUpdate) -> None:
@@ -186,7 +192,8 @@ class NotificationController(QObject):
                     title = tr("The MCP server {server} asks you", server=question.server)
                 self._notify("waiting", workspace, session_id, title, question.text)
             case TurnEnded(how=how):
-                is_long, title = self._is_over(session_id), self._title(workspace, session_id)
+                is_long = self._is_over(session_id)
+                title = self._title(workspace, session_id)
                 if how == "failed":
                     self._notify("error", workspace, session_id, tr("The agent stopped with an error"), title)
                 elif how == "done" and is_long:
@@ -222,7 +229,8 @@ class NotificationController(QObject):
         self._show(kind, (workspace.id, session_id), f"{title} · {name}", text)
 
     def _show(self, kind: Notification, where: tuple[str, str], title: str, text: str) -> None:
-        settings, front = self._services.settings, QApplication.activeWindow()
+        settings = self._services.settings
+        front = QApplication.activeWindow()
         while front is not None and not isinstance(front, MainWindow):  # but a dialog of one
             front = front.parentWidget()
         if front is not None or not settings.notify or kind in settings.notify_off:

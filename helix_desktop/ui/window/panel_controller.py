@@ -61,7 +61,8 @@ class PastController(WindowPart):
 
     def __init__(self, window: MainWindow, windows: WindowGroup, chat: ChatPresenter) -> None:
         super().__init__(window, windows)
-        self._views, self._chat = window.pages, chat
+        self._views = window.pages
+        self._chat = chat
         self._conversation: Conversation | None = None  # whose steps were looked at
         self.step: Step | None = None
         """The step that is looked at; None: now."""
@@ -101,7 +102,8 @@ class PastController(WindowPart):
             return
         if self.step is None:
             viewport = self._views.chat.view.chat_viewport
-            layout, self._place = viewport.scroll_layout, None
+            layout = viewport.scroll_layout
+            self._place = None
             if not viewport.is_following and len(viewport.model):
                 self._place = viewport.model.raw_row(layout.anchor).key, layout.offset
         self.step = step
@@ -208,7 +210,8 @@ class PastController(WindowPart):
 
 
 def past_panel_state(past: PastWindow, step: Step, policy: ContextPolicy) -> PanelState:
-    transcript, gauge = past.transcript, past.gauge
+    transcript = past.transcript
+    gauge = past.gauge
     outlook = compaction_outlook(transcript, policy, gauge, transcript.last_event_at_ms)
     state = from_window.panel_state(past.items(), gauge, transcript, policy, outlook)
     note = ""
@@ -243,22 +246,26 @@ class PanelPresenter(WindowPart):
         session = self._session
         if not session.has_conversation:
             return
-        conversation, transcript = session.conversation, session.transcript
+        conversation = session.conversation
+        transcript = session.transcript
         if not transcript.opening_seq:
             session.start(conversation.plan_opening(), "plan the first message")
         made_for = (session.id, transcript.newest, conversation.window.policy, conversation.window.frame)
         if made_for != self._outlook_for:
             outlook = await conversation.window.read_outlook()
             if session.shows(conversation):
-                self._outlook, self._outlook_for = outlook, made_for
+                self._outlook = outlook
+                self._outlook_for = made_for
         if not session.shows(conversation):
             return
         self._panel.follow_request(_parts_of_next_request(conversation))
         if self._past.step is not None:
             return
         _, gauge = conversation.window.measure()  # something may have come while the store was asked
-        policy, outlook = conversation.window.policy, self._outlook
-        items, cost = conversation.window.items(), conversation.window.cost()
+        policy = conversation.window.policy
+        outlook = self._outlook
+        items = conversation.window.items()
+        cost = conversation.window.cost()
         state = from_window.panel_state(items, gauge, transcript, policy, outlook, cost.fresh)
         state = from_window.with_request_cost(state, cost)
         discount = from_window.discount_text(conversation.budget.spent)
@@ -273,11 +280,14 @@ class PanelPresenter(WindowPart):
 
     @handles(intents.ShowRequest)
     async def show_request(self) -> None:
-        conversation, request = self._session.conversation, self._past.request_on_screen()
-        past, step = self._past.window, self._past.step
+        conversation = self._session.conversation
+        request = self._past.request_on_screen()
+        past = self._past.window
+        step = self._past.step
         made_of = () if past is not None else _parts_of_next_request(conversation)
         body = await conversation.window.wire_body(past)
-        title, notes = tr("Next request"), []
+        title = tr("Next request")
+        notes = []
         if past is not None and step is not None:
             title = sent_at_text(step)
             if body is not None:
@@ -320,7 +330,8 @@ class PanelPresenter(WindowPart):
 
         Raises HelixError.
         """
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         rows = _rows(conversation)
         row = next((row for row in rows if row.digest == digest and _BRING_BACK & {*row.actions}), None)
         if row is None:
@@ -399,7 +410,8 @@ class PanelPresenter(WindowPart):
         await self._cache(conversation, row)
 
     async def _cache(self, conversation: Conversation, row: WindowRow) -> None:
-        name, saved = _short_name(row), await conversation.window.caching_savings(row.seq)
+        name = _short_name(row)
+        saved = await conversation.window.caching_savings(row.seq)
         what = tr("Cache “{name}” now?", name=name)
         why = tr("A short description takes its place, and the agent can recall it. You can undo this.")
         why = f"{change_price_text(saved, row.resent)}\n\n{why}"
@@ -436,7 +448,8 @@ def _undo_seqs(conversation: Conversation, row: WindowRow) -> tuple[int, ...]:
 
 def _with_undo(conversation: Conversation, row: WindowRow) -> WindowRow:
     """Return a row with what the undo of what it is of brings back, or why it can't be undone."""
-    transcript, window = conversation.session.transcript, conversation.window
+    transcript = conversation.session.transcript
+    window = conversation.window
     try:
         undone, gauge = window.after_undo(*_undo_seqs(conversation, row))
     except CompactionRefused as refused:
@@ -452,7 +465,8 @@ def _rows(conversation: Conversation) -> list[WindowRow]:
 
 
 def _parts_of_next_request(conversation: Conversation) -> tuple[object, ...]:
-    window, session = conversation.window, conversation.session
+    window = conversation.window
+    session = conversation.session
     return window.measure()[0].request, window.frame, session.effort
 
 

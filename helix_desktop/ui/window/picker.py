@@ -101,18 +101,23 @@ class SessionRow(msgspec.Struct, frozen=True):
     icon: str = "message-square"
 
 
-_WIDE_PX, _LINE_PX, _MAX_LINES = 860, 34, 14
+_WIDE_PX = 860
+_LINE_PX = 34
+_MAX_LINES = 14
 _GROUP_ROWS = 6  # of workspaces, sessions and commands each, where a search looks for all of them
 _NAMED_UNREAD = 3  # workspaces that can't be read
 _PLACE_MESSAGES = 30  # of a workspace that are found beside places
 _MAX_SESSIONS = 200  # in the list of sessions alone
 _SLICE = 200  # sessions that are taken at once
 _PAUSE_MS = 120  # of typing, before it searches
-_COMMANDS, _SESSIONS = ">", "@"
+_COMMANDS = ">"
+_SESSIONS = "@"
 
 _ROW_PX = 50  # of a workspace or a session
 _GIT_SHARE = 0.45  # of a row's width that the git state may take
-_EDGE_PX, _ICON_PX, _KIND_PX = 12, 12, 16
+_EDGE_PX = 12
+_ICON_PX = 12
+_KIND_PX = 16
 
 
 def _name(words: str) -> Text:
@@ -131,7 +136,8 @@ def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
     words = dotted((state_words(workspace.badge), cache))
     if not words and workspace.active:
         words = tr("Open", "state of a workspace")
-    state, git = _end(words, workspace.badge), list[Box]()
+    state = _end(words, workspace.badge)
+    git = list[Box]()
     if fitting := fit_git_text(workspace.git, face(12)[1], git_px):
         git = [Icon("git-branch", "muted", _ICON_PX), Text(fitting, 12, "muted")]
     elide = Qt.TextElideMode.ElideMiddle
@@ -141,7 +147,8 @@ def _workspace_lines(workspace: WorkspaceRow, git_px: float) -> Box:
     return Row([Column([_name(workspace.name), path], grow=True, shrink=True), *state])
 
 
-_PLACES, _EVERYTHING = 0, 1
+_PLACES = 0
+_EVERYTHING = 1
 _SEARCHED: tuple[tuple[SearchKind, ...], ...] = (
     ("message",),
     SEARCH_KINDS,
@@ -243,7 +250,9 @@ FindUnused = Callable[[OpenWorkspace, Sequence[SessionSummary]], Awaitable[froze
 class Picker(QuickPicker):
     """Lists the places and commands that it knows at once; what a search finds comes a moment later."""
 
-    wide_px, line_px, max_lines = _WIDE_PX, _LINE_PX, _MAX_LINES
+    wide_px = _WIDE_PX
+    line_px = _LINE_PX
+    max_lines = _MAX_LINES
 
     def __init__(self, window: QWidget, commands: CommandList) -> None:
         self._new_session_hint = key_hint("Ctrl+Enter", tr("new session there", "what the keys do"))
@@ -286,7 +295,8 @@ class Picker(QuickPicker):
 
     def follow(self, session: Session, find_unused: FindUnused) -> None:
         """List and search the sessions of all workspaces whenever it is open."""
-        self._session, self._find_unused = session, find_unused
+        self._session = session
+        self._find_unused = find_unused
         self._search = RunningSearch(self, session, self._show_found)
 
     @handles(intents.OpenPicker)

@@ -35,7 +35,9 @@ tr = Translator("Workspaces")
 _window_tr = Translator("Window")
 log = logging.getLogger(__name__)
 
-_QUIT, _HIDE, _EXPORT = "quit", "hide", "export"
+_QUIT = "quit"
+_HIDE = "hide"
+_EXPORT = "export"
 
 
 class QuitReasons(msgspec.Struct, frozen=True):
@@ -142,14 +144,16 @@ class QuitController(WindowPart):
             return
         if self._is_asking:
             return
-        self._is_asking, self._windows.asks_to_quit = True, self._window
+        self._is_asking = True
+        self._windows.asks_to_quit = self._window
         try:
             reasons = await self._find_reasons()
             answer = _QUIT
             if reasons.is_any:
                 answer = await self._ask_to_quit(reasons)
         finally:
-            self._is_asking, self._windows.asks_to_quit = False, None
+            self._is_asking = False
+            self._windows.asks_to_quit = None
         if answer == _QUIT:
             self.confirmed.emit()
         elif answer == _HIDE:
@@ -246,7 +250,8 @@ class RecoverySummary(msgspec.Struct, frozen=True):
         recovered = _window_tr(
             "Recovered: {parts}. Sessions and layout are unchanged.", parts=tuple(filter(None, parts))
         )
-        names, more = self.sessions[:_MAX_NAMES], len(self.sessions) - _MAX_NAMES
+        names = self.sessions[:_MAX_NAMES]
+        more = len(self.sessions) - _MAX_NAMES
         if more > 0:
             names = (*names, _window_tr.plural(more, "%n more session", "%n more sessions"))
         return f"{recovered} {_window_tr('See {sessions}.', sessions=names)}" if names else recovered
@@ -275,5 +280,6 @@ async def _show_log(window: MainWindow, read_log: Callable[[], str], folder: Pat
     open_folder = PushButton(_window_tr("Open log folder"), name="open_log_folder")
     open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
     note = _window_tr("API keys, logins and the path of your home folder are removed. Nothing is sent.")
-    title, texts = _window_tr("Log of the last run"), {"log.txt": text}
+    title = _window_tr("Log of the last run")
+    texts = {"log.txt": text}
     await exec_async(TextsDialog(window, title, (note,), texts, buttons=(open_folder,)))

@@ -43,7 +43,8 @@ tr = Translator("Remove a secret")
 
 RedactStep: TypeAlias = Literal["ask", "searching", "found", "removing", "done"]
 
-_WIDTH, _TEXT_LINES = 560, 3
+_WIDTH = 560
+_TEXT_LINES = 3
 _PAGE_WIDTH = 498  # of what is found, between the margins of dialog and card
 _MIN_LINES = 3
 
@@ -91,7 +92,8 @@ class RedactDialog(FittedDialog):
     def __init__(self, parent: QWidget, entry_text: str = "") -> None:
         """`entry_text` describes the output to redact, with all that was shown of it."""
         super().__init__(parent, tr("Remove a secret"), _WIDTH)
-        self._entry_text, self._has_matches = entry_text, False
+        self._entry_text = entry_text
+        self._has_matches = False
         self.step: RedactStep = "ask"
         placeholder = tr("More text to remove (optional)") if entry_text else tr("Paste the exact text")
         self.text_input = TextArea(words=tr("Text to remove"), placeholder=placeholder)
@@ -216,7 +218,8 @@ class RedactDialog(FittedDialog):
         self.search_button.setVisible(step in ("ask", "searching"))
         self.search_button.setEnabled(step == "ask" and bool(self.secret or self._entry_text))
         self.redact_button.setVisible(confirming)
-        typed, word = self.confirm_input.text().strip(), confirmation_word()
+        typed = self.confirm_input.text().strip()
+        word = confirmation_word()
         self.redact_button.setEnabled(typed.casefold() == word.casefold())
         self._problem.setVisible(bool(self._problem.text()))
         self.cancel_button.setVisible(step != "removing")
@@ -233,7 +236,8 @@ class RedactionController(WindowPart):
 
     def __init__(self, window: MainWindow, windows: WindowGroup, composer: ComposerController) -> None:
         super().__init__(window, windows)
-        self._composer, session = composer, self._session
+        self._composer = composer
+        session = self._session
         # Errors are shown with what is on screen when they happen: the session was taken off by then.
         self._async_actions = AsyncActions(session.actions.scope, session.actions.show_error)
         self.dialog: RedactDialog | None = None
@@ -246,13 +250,15 @@ class RedactionController(WindowPart):
         """
         self._workspace = self._session.workspace
         self._redaction = self._session.app.redaction(self._workspace.id)
-        target, digests = "", (digest,) if digest else ()
+        target = ""
+        digests = (digest,) if digest else ()
         if digest:
             entry = await self._workspace.store.entry(digest)
             name = call_title(entry.tool, entry.target) or digest[:12]
             target = f"{name} · {format_size(entry.size)}"
         dialog = self.dialog = RedactDialog(self._window, target)
-        start, searches = self._async_actions.start, list[asyncio.Task[None]]()
+        start = self._async_actions.start
+        searches = list[asyncio.Task[None]]()
 
         def search(text: str) -> None:
             searches.append(start(self._run_search(RedactionRequest(text, digests)), "look for a secret"))
@@ -338,7 +344,8 @@ class RedactionController(WindowPart):
 
     def _unsaved_with(self, request: RedactionRequest) -> dict[str, Draft]:
         """Return the drafts that could not be saved and have the secret by session, without it."""
-        redaction, attachments = self._of(request), self._composer.attachments
+        redaction = self._of(request)
+        attachments = self._composer.attachments
         drafts = {
             draft.session_id: Draft(draft.text, tuple(attachments.of(draft.session_id)))
             for draft in self._windows.drafts.unsaved.values()

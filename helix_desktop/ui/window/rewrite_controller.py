@@ -93,7 +93,8 @@ class RewriteController(WindowPart):
         Where only the newest turn could be summarized, the active handover is run again with a typed focus.
         """
         conversation = self._session.conversation
-        active, rerun_seq = conversation.session.transcript.window.handover, 0
+        active = conversation.session.transcript.window.handover
+        rerun_seq = 0
         if focus and active is not None and not active[1].origin:
             proposed = conversation.handovers.writer
             ranges = await proposed.ranges()
@@ -107,7 +108,8 @@ class RewriteController(WindowPart):
 
         What the active handover covers already is summarized by running that one again.
         """
-        active, rerun_seq = self._session.transcript.window.handover, 0
+        active = self._session.transcript.window.handover
+        rerun_seq = 0
         if active is not None and not active[1].origin and seq <= active[1].upto:
             rerun_seq = active[0]
         await self._show_handover(rerun_seq or NOW, upto=seq, is_compaction=True)
@@ -200,10 +202,14 @@ class RewriteController(WindowPart):
         self._change_last(is_undo=False)
 
     def _change_last(self, *, is_undo: bool) -> None:
-        conversation, transcript = self._session.conversation, self._session.transcript
-        last, pinned = last_change(transcript), transcript.rewrites.pinned
-        log, inside = conversation.session.log, covers_around(transcript)
-        changed_seq, target = last, last
+        conversation = self._session.conversation
+        transcript = self._session.transcript
+        last = last_change(transcript)
+        pinned = transcript.rewrites.pinned
+        log = conversation.session.log
+        inside = covers_around(transcript)
+        changed_seq = last
+        target = last
         if not is_undo:
             changed_seq, target = newest_change(
                 log, Undone, lambda seq: transcript.can_redo(seq) and seq not in inside
@@ -217,7 +223,8 @@ class RewriteController(WindowPart):
         elif not is_undo and (covered := tuple(filter(transcript.can_redo, inside))):
             self._start(conversation.window.redo(*covered), "undo or redo")
         else:
-            undo, redo = tr("Nothing to undo in the context."), tr("Nothing to redo in the context.")
+            undo = tr("Nothing to undo in the context.")
+            redo = tr("Nothing to redo in the context.")
             self._session.notify(context_notice(conversation, undo if is_undo else redo))
 
     async def _change_row(self, conversation: Conversation, target: int, *, is_undo: bool) -> None:
@@ -229,7 +236,8 @@ class RewriteController(WindowPart):
     @staticmethod
     async def _read_changes(conversation: Conversation) -> list[TimelineCard]:
         """Return what the timeline shows, newest first."""
-        log, transcript = list(conversation.session.log), conversation.session.transcript
+        log = list(conversation.session.log)
+        transcript = conversation.session.transcript
         return await asyncio.to_thread(lambda: merge_changes(build_cards(log, transcript), read_steps(log)))
 
     async def _change_and_say(
@@ -291,7 +299,8 @@ def restoring_notice(session: Session, conversation: Conversation) -> Notice | N
     """Return what is said where what the user restored doesn't stay; None: it does until the threshold."""
     if conversation.session.transcript.on_hold or not conversation.window.policy.enabled:
         return None
-    (_, gauge), outlook = conversation.window.measure(), conversation.window.compaction_outlook()
+    _, gauge = conversation.window.measure()
+    outlook = conversation.window.compaction_outlook()
     if gauge.fits and not outlook.is_coming:
         return None
     what = tr(
@@ -324,7 +333,8 @@ def notify_with(session: Session, done: Notice, coming: Notice | None) -> None:
 
 
 def context_notice(conversation: Conversation, what: str, why: str = "", *answers: Answer) -> Notice:
-    session_id, ends_with = conversation.session.id, (Undone, Redone, FormChosen)
+    session_id = conversation.session.id
+    ends_with = (Undone, Redone, FormChosen)
     return Notice(
         CONTEXT_CHANGE, what, why, answers=answers, session_id=session_id, is_brief=True, ends_with=ends_with
     )
@@ -338,7 +348,9 @@ def also_changed(
     What stands inside a later rewrite changes nothing.
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
-    changed, parts = {*seqs, *attached}, set[int]()  # parts: of what is named by its summary alone
+    # parts: of what is named by its summary alone
+    changed = {*seqs, *attached}
+    parts = set[int]()
     names = dict[int, str]()
     for card in cards:
         names[card.seq] = card.undo_title

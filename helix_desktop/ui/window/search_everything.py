@@ -37,7 +37,9 @@ class RunningSearch:
     def __init__(
         self, parent: QObject, session: Session, on_found: Callable[[SearchFindings, bool], None]
     ) -> None:
-        self._session, self._service, self._on_found = session, session.app.search, on_found
+        self._session = session
+        self._service = session.app.search
+        self._on_found = on_found
         self.findings = SearchFindings(SearchRequest(""))
         self.mark = ""  # the longest of the words, which is marked where it stands in a message
         self._task: asyncio.Task[None] | None = None

@@ -27,8 +27,14 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Budget")
 text = TextContext("Budget")
 
-_ICON, _BAR = 13, 44  # pixels at 100 %; the bar has the same width at all sizes
-_MARGIN, _END, _ICON_GAP, _GAP = 20, 12, 7, 14  # pixels
+# pixels at 100 %; the bar has the same width at all sizes
+_ICON = 13
+_BAR = 44
+# pixels
+_MARGIN = 20
+_END = 12
+_ICON_GAP = 7
+_GAP = 14
 _WIDTH_PX = 520  # of the dialog
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 
@@ -162,7 +168,8 @@ class BudgetDialog(FittedDialog):
 
     def __init__(self, parent: QWidget, state: CostState, *, has_prices: bool, is_free: bool = False) -> None:
         super().__init__(parent, tr("Session budget"), _WIDTH_PX)
-        self.budget, self._spent = state.budget, state.spent
+        self.budget = state.budget
+        self._spent = state.spent
         note = "" if has_prices else tr("Prices of this model are unknown. Only its tokens count.")
         if is_free:
             note = tr("This model is free. Only its tokens count.")
@@ -190,7 +197,8 @@ class BudgetDialog(FittedDialog):
     def _on_edited(self, name: str) -> None:
         """Say what a limit does that stops the session at once, or that is none."""
         values = self.form.values
-        value, note = values.get(name), self._notes[name]
+        value = values.get(name)
+        note = self._notes[name]
         if self.form.line(name).text().strip() and not value:
             note = tr("0: no limit.")
         elif 0 < value <= getattr(self._spent, name):
@@ -203,9 +211,13 @@ class BudgetDialog(FittedDialog):
 
 def parse_budget(amount: str, limit: Budget) -> Budget:
     """Return what was typed, see `set_budget`; what it doesn't name is as in `limit`. Raises InvalidInput."""
-    tokens, cost, words = limit.tokens, limit.cost, amount.lower().split()
+    tokens = limit.tokens
+    cost = limit.cost
+    words = amount.lower().split()
     if _NO_LIMIT.issuperset(words):
-        tokens, cost, words = 0, 0.0, []
+        tokens = 0
+        cost = 0.0
+        words = []
     try:
         for word in words:
             if word.startswith("$"):

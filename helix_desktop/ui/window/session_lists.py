@@ -137,7 +137,8 @@ class SessionLists(WindowPart):
         if not isinstance(update, EventRecorded):
             return
         self._show_actions()
-        conversation, moved = workspace.find_open(session_id), self._moved
+        conversation = workspace.find_open(session_id)
+        moved = self._moved
         if moved is None or conversation is None or session_id != moved.session_id:
             return
         if conversation.session.transcript.place != moved.place:
@@ -193,7 +194,8 @@ class SessionLists(WindowPart):
         reason = ""
         if active_row is not None and closed:
             is_missing = active_row.badge == "missing"
-            lost, shut = tr("Folder not found. Sessions are kept."), tr("Not open. Sessions are kept.")
+            lost = tr("Folder not found. Sessions are kept.")
+            shut = tr("Not open. Sessions are kept.")
             reason = lost if is_missing else shut
         self._window.sidebar.show_closed(reason)
         if active_row is not None and not closed:
@@ -213,14 +215,16 @@ class SessionLists(WindowPart):
 
     def _report_folder(self, row: WorkspaceRow) -> None:
         """Say that the folder of an open workspace is gone, or no longer."""
-        notices, opened = self._window.notices, self._session.opened
+        notices = self._window.notices
+        opened = self._session.opened
         if row.badge != "missing" or opened is None or opened.is_read_only:
             notices.end(MISSING_FOLDER, row.id)
         elif MISSING_FOLDER not in notices.names():
             locate = partial(self._window.perform, intents.LocateWorkspace(row.id))
             fix = tr("The agent can't read or change its files until the folder is back.")
             answers = (Answer(tr("Locate…"), locate, "locate"),)
-            what, why = tr("Folder not found"), f"{row.path}."
+            what = tr("Folder not found")
+            why = f"{row.path}."
             notices.notify(
                 Notice(
                     MISSING_FOLDER, what, why, fix, answers, "warning", can_dismiss=False, workspace_id=row.id
@@ -264,7 +268,8 @@ class SessionLists(WindowPart):
 
     async def _show_sessions(self) -> None:
         """Show the workspace's sessions, in slices; count those in view whose usage is not known."""
-        sidebar, workspace = self._window.sidebar, self._session.opened
+        sidebar = self._window.sidebar
+        workspace = self._session.opened
         if workspace is None:
             if not self._session.is_opening:
                 sidebar.show_sessions([], datetime.now())
@@ -272,7 +277,8 @@ class SessionLists(WindowPart):
         sessions = await workspace.store.sessions()
         totals = await workspace.store.totals()
         self._cache_sizes[workspace.id] = format_size(totals.size) if totals.entries else ""
-        started_s, began_at = perf_counter(), self._place_on_screen
+        started_s = perf_counter()
+        began_at = self._place_on_screen
         titles = {session.id: session.title for session in sessions}
         versions = SessionVersions(session for session in sessions if not session.parent)
         marked_id = self._opening_id if self._opening_id in titles else self._session.id
@@ -284,7 +290,9 @@ class SessionLists(WindowPart):
             session_id: self._shown_version(versions.ids_of(session_id)) or versions.row_of(group[0]).id
             for session_id, group in versions.groups.items()
         }
-        items, is_interrupted, uncounted = list[SessionItem](), False, set[str]()
+        items = list[SessionItem]()
+        is_interrupted = False
+        uncounted = set[str]()
         for at, session in enumerate(sessions):
             if at % _SLICE == 0:
                 await asyncio.sleep(0)
@@ -370,7 +378,8 @@ class SessionLists(WindowPart):
 
     async def _undo(self, session_id: str) -> None:
         self._session.notices.end(_MOVED)
-        moved, self._moved = self._moved, None
+        moved = self._moved
+        self._moved = None
         workspace = self._services.open_workspaces.get(moved.workspace_id) if moved is not None else None
         if moved is None or workspace is None:
             return
@@ -388,11 +397,10 @@ class SessionLists(WindowPart):
         listed = await workspace.store.sessions()
         versions = SessionVersions(listed).ids_of(session_id)
         working = {each.session.id for each in workspace.conversations if each.is_running}
-        what, why = (
-            tr("Stop the agent and move this session to the trash?"),
-            tr("You can restore the session."),
-        )
-        stop, is_working = tr("Stop and move to trash"), bool(working.intersection(versions))
+        what = tr("Stop the agent and move this session to the trash?")
+        why = tr("You can restore the session.")
+        stop = tr("Stop and move to trash")
+        is_working = bool(working.intersection(versions))
         if is_working and not await dialogs.confirm(self._window, what, why, "delete", stop):
             return
         has_keyboard = self._window.sidebar.session_list.hasFocus()
@@ -563,7 +571,8 @@ def _item(
     here = workspace.find_open(session.id)
     is_demo = session.model.startswith(_DEMO_PROVIDER)
     retries = filter(None, (conversation.response.retry_reason for conversation in conversations))
-    state, reason = work_state(conversations), translate(next(retries, ""))
+    state = work_state(conversations)
+    reason = translate(next(retries, ""))
     if not state:
         has_budget_again = session.budget_spent and here is not None and here.session.failed_end is None
         reason = "" if has_budget_again else turn_failure_reason(session.failure)

@@ -42,9 +42,11 @@ _SHOWN = (
 
 
 def _cost_state(conversation: Conversation) -> CostState:
-    budget, transcript = conversation.budget, conversation.session.transcript
+    budget = conversation.budget
+    transcript = conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
-    is_demo, versions = conversation.model.demo, 1 + len(budget.other_versions())
+    is_demo = conversation.model.demo
+    versions = 1 + len(budget.other_versions())
     inherited = transcript.inherited_spending
     return CostState(budget.spent, budget.limit, is_default, inherited, is_demo, versions=versions)
 
@@ -71,7 +73,8 @@ class SessionStatus(WindowPart):
         self._window.show_session(top_bar_state(conversation) if conversation is not None else None)
         if conversation is None:
             return
-        transcript, window = self._session.transcript, conversation.window
+        transcript = self._session.transcript
+        window = conversation.window
         policy_text = policy_in_use(transcript.session_policy, self._session.workspace.policy)
         usage = window.measure()[1]
         for gauge in self._gauges:
@@ -82,7 +85,8 @@ class SessionStatus(WindowPart):
         conversation = self._session.find_conversation()
         if conversation is None or not conversation.budget.spent.sent:
             return ""
-        session, budget = conversation.session, conversation.budget
+        session = conversation.session
+        budget = conversation.budget
         own = session.log[session.transcript.branched_at :]
         return purposes_text(
             tokens_by_purpose(recorded.event for recorded in own),
@@ -97,13 +101,16 @@ class SessionStatus(WindowPart):
         Nothing typed: let the user set it in a dialog. What is not named stays as it is, unless nothing but
         words for no limit is typed. Raises InvalidInput.
         """
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         budget = limit = conversation.budget.limit
         if amount:
             budget = parse_budget(amount, limit)
         else:
-            info, state = conversation.model, _cost_state(conversation)
-            has_prices, is_free = bool(info.price_in or info.price_out), info.free or info.demo
+            info = conversation.model
+            state = _cost_state(conversation)
+            has_prices = bool(info.price_in or info.price_out)
+            is_free = info.free or info.demo
             dialog = BudgetDialog(self._window, state, has_prices=has_prices, is_free=is_free)
             if await dialogs.exec_async(dialog):
                 budget = dialog.budget
@@ -116,7 +123,8 @@ def top_bar_state(conversation: Conversation) -> TopBarState:
     transcript = conversation.session.transcript
     name, demo = _answering_model(conversation)
     ended = conversation.session.failed_end
-    state, reason = work_state((conversation,)), translate(conversation.response.retry_reason)
+    state = work_state((conversation,))
+    reason = translate(conversation.response.retry_reason)
     if not state and ended is not None:
         state = "budget" if ended.cause == "budget" else "failed"
         reason = turn_failure_reason((ended.what, ended.why))
@@ -139,7 +147,8 @@ def _answering_model(conversation: Conversation) -> tuple[str, bool]:
     change = conversation.model_choice.pending
     if change is not None:
         return model_name(change.label, demo=False), False
-    now, last = conversation.model, conversation.session.transcript.last_model
+    now = conversation.model
+    last = conversation.session.transcript.last_model
     name = model_name(now.label, now.demo)
     if now.demo or last in ("", now.label) or last.startswith("demo/"):
         return name, now.demo

@@ -77,7 +77,8 @@ class SettingsController(WindowPart):
         self._policy_files.changed.connect(show)
 
     def _follow_welcome(self, welcome: WelcomePage) -> None:
-        start, found_servers = self._start, welcome.found_servers
+        start = self._start
+        found_servers = welcome.found_servers
 
         async def add(server: LocalServer) -> None:
             """Let a server's model answer from now on, in all workspaces."""
@@ -102,7 +103,8 @@ class SettingsController(WindowPart):
     def view(self) -> SettingsView:
         """Return the settings, built when they are first needed: that takes longer than a frame."""
         if self._view is None:
-            values, bindings = self._workspace_settings, self._window.key_bindings
+            values = self._workspace_settings
+            bindings = self._window.key_bindings
             keyboard = partial(KeyboardPage, bindings, values)
             view = self._view = SettingsView(
                 self._session, values, {"keyboard": keyboard, "policy": self._policy_page}
@@ -186,7 +188,8 @@ class SettingsController(WindowPart):
 
     async def show(self, page: SettingsPage) -> None:
         """Show one page of the settings, and fill it; others are filled when the user goes there."""
-        view, window = self.view, self._window
+        view = self.view
+        window = self._window
         is_entered = window.page() != "settings"
         is_by_keyboard = window.testAttribute(Qt.WidgetAttribute.WA_KeyboardFocusChange)
         if is_entered:

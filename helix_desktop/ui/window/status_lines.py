@@ -27,7 +27,8 @@ tr = Translator("Window")
 T = TypeVar("T")
 
 _PARTS = 1000
-_GROUP, _POLL_MS = "carrying", 100
+_GROUP = "carrying"
+_POLL_MS = 100
 _PAIR_PX = 640  # width of the strip, at 100 %, from which two jobs are in a line
 
 STATUS_LINE_PX = 30
@@ -85,7 +86,8 @@ class _JobButton(PushButton):
         self.setAccessibleName(tr("{action}: {job}", action=word, job=job.text))
 
     def sizeHint(self) -> QSize:
-        hint, width = super().sizeHint(), self.fontMetrics().horizontalAdvance
+        hint = super().sizeHint()
+        width = self.fontMetrics().horizontalAdvance
         widest = max(width(word) for word in self._words.values())
         return QSize(hint.width() - width(self.text()) + widest, hint.height())
 
@@ -152,7 +154,8 @@ class _Job:
     """What `run` runs: its words, and its progress, reported from another thread."""
 
     def __init__(self, words: str, cancel: str) -> None:
-        self.words, self._cancel = words, cancel
+        self.words = words
+        self._cancel = cancel
         self._done_and_total: tuple[int, int] | None = None
         from asyncio import timeout
 

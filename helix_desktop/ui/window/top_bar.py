@@ -49,9 +49,13 @@ _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[PageDetail, int], ...] = (("words", 115), ("current", 115), ("icons", 0))
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
-_LEAST_TITLE_PX, _TITLE_PX = 80, 140
+_LEAST_TITLE_PX = 80
+_TITLE_PX = 140
 """Room that a button, and words about the session leave to the title."""
-_HEIGHT_PX, _TITLE_HEIGHT_PX, _BUTTON_PX = 52, 26, 30  # at 100 %
+# at 100 %
+_HEIGHT_PX = 52
+_TITLE_HEIGHT_PX = 26
+_BUTTON_PX = 30
 _TIP_CAP = 160  # characters of the title in its tooltip
 
 
@@ -122,7 +126,8 @@ class EditableTitle(QStackedWidget):
     def _finish(self) -> None:
         if not self.is_editing():
             return
-        had_focus, before = self._field.hasFocus(), self._focused_before
+        had_focus = self._field.hasFocus()
+        before = self._focused_before
         self._focused_before = None
         self.setCurrentWidget(self.label)
         if had_focus:
@@ -218,7 +223,8 @@ class PageSwitch(Themed, TabList):
 
     def _show_text(self) -> None:
         for name, page_title, _ in PAGES:
-            button, title = self._buttons[name], translate(page_title)
+            button = self._buttons[name]
+            title = translate(page_title)
             is_worded = self._detail == "words" or (self._detail == "current" and button.isChecked())
             button.setText(title if is_worded else "")
             button.setToolTip("" if is_worded else title)
@@ -261,7 +267,8 @@ class TopBar(Themed, QWidget):
         self._facts = ""
         self._git_text = NO_GIT
         self._added: QWidget | None = None
-        self._page, self._panel = "chat", commands.toggle_inspector
+        self._page = "chat"
+        self._panel = commands.toggle_inspector
         self._panel.toggled.connect(self.shorten)
         self._gauge: ContextGauge | None = None
         self.title = EditableTitle()
@@ -349,7 +356,8 @@ class TopBar(Themed, QWidget):
     def shorten(self) -> None:
         """Choose what fits by width: nothing moves because of a longer title."""
         has_pages = self.pages.isVisibleTo(self)
-        button_width, scale = scaled(_BUTTON_PX) + 3, fonts.scale(self.font())
+        button_width = scaled(_BUTTON_PX) + 3
+        scale = fonts.scale(self.font())
         fixed = 30 + 8 + 2 * button_width + (scaled(_BUTTON_PX) + 8 if self.sidebar.isVisibleTo(self) else 0)
         free_width = self.width() - fixed
         if has_pages:

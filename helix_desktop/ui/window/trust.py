@@ -60,7 +60,8 @@ class TrustDialog(FittedDialog):
         )
         lead = tr("Trust it only if you know what it contains. In a trusted folder:")
         files = [_auto_run_card(auto_run_files)] if auto_run_files else []
-        words, note = label(lead, "muted", wrap=True), label(restricted_note, "note", wrap=True)
+        words = label(lead, "muted", wrap=True)
+        note = label(restricted_note, "note", wrap=True)
         margins = (22, 20, 22, 18)
         self.setLayout(column(head, words, means, *files, note, 4, buttons, margins=margins, gap=12))
         self.decline_button.setFocus()

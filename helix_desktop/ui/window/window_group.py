@@ -222,8 +222,11 @@ class WindowPart(QObject):
 
     def __init__(self, window: MainWindow, windows: WindowGroup) -> None:
         super().__init__(window)
-        self._window, self._windows, self._session = window, windows, window.session
-        self._services, self._start = window.session.app, window.session.start
+        self._window = window
+        self._windows = windows
+        self._session = window.session
+        self._services = window.session.app
+        self._start = window.session.start
         window.intents.add(self)
 
 

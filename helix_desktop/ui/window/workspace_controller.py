@@ -175,7 +175,8 @@ class WorkspaceController(WindowPart):
 
         Shown is a session of it: the one that was on screen last if the id is empty, a new one for None.
         """
-        self._session.workspace_id, self.requested_ids = workspace_id, (workspace_id, "")
+        self._session.workspace_id = workspace_id
+        self.requested_ids = (workspace_id, "")
         self._session.is_opening = True
         if self._window.is_opening:
             await self._show_opening()
@@ -269,7 +270,8 @@ class WorkspaceController(WindowPart):
             return  # by another window
         self._windows.started_workspaces.add(workspace.id)
         self._services.mcp_servers.start(workspace.id)
-        start, rule = self._start, RetentionRule(record.quota, record.unused_ms)
+        start = self._start
+        rule = RetentionRule(record.quota, record.unused_ms)
         start(self._services.cache_endpoints.start(workspace.id), f"share cache {workspace.id}")
         start(self._run_housekeeping(workspace, rule), "tidy")
 
@@ -284,7 +286,8 @@ class WorkspaceController(WindowPart):
         put = partial(self._window.perform, PutAutoRun(change_ids, restore=True))
         answers = (Answer(tr("Restore"), put, ",".join(change_ids)),) if change_ids else ()
         what = tr("A command was cut off before its changes were reported.")
-        why, place = "\n".join(auto_run_texts(changes)), workspace.id
+        why = "\n".join(auto_run_texts(changes))
+        place = workspace.id
         if changes:
             self._session.notify(
                 Notice(UNDONE_CHANGES, what, why, "", answers, "warning", workspace_id=place)
@@ -446,7 +449,8 @@ class WorkspaceController(WindowPart):
     @asynccontextmanager
     async def closed(self, workspace_id: str) -> AsyncIterator[None]:
         """Close a workspace meanwhile; windows that show it come back to their sessions."""
-        session_id, is_here = self._session_of(workspace_id), workspace_id == self._session.workspace_id
+        session_id = self._session_of(workspace_id)
+        is_here = workspace_id == self._session.workspace_id
         async with self._windows.away_from(self._window, workspace_id):
             if workspace_id in self._services.open_workspaces:
                 await self._close(workspace_id)
@@ -628,7 +632,8 @@ class WorkspaceController(WindowPart):
     @handles(intents.ContinueSession)
     async def continue_session(self, handover_seq: int, handover: HandoverMade | None = None) -> None:
         """Begin a session with a handover of the one on screen; 0: as it would be now, or `handover`."""
-        workspace, conversation = self._session.workspace, self._session.conversation
+        workspace = self._session.workspace
+        conversation = self._session.conversation
         creation = workspace.continue_session(conversation.session.id, handover_seq, handover)
         await self.show_new_session(workspace, creation)
 

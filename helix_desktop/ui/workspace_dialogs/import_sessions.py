@@ -36,7 +36,8 @@ from helix_desktop.words.translation import Translator, error_text, translate
 text = TextContext("Import sessions")
 tr = Translator("Import sessions")
 
-_SIZE, _MIN_SIZE = (900, 640), (560, 420)
+_SIZE = (900, 640)
+_MIN_SIZE = (560, 420)
 _POLL_MS = 100
 _COLUMNS = (
     (text("Title"), 0, text("By title")),
@@ -82,9 +83,11 @@ class ImportSessionsDialog(SizedDialog):
         """`workspace` is the name of where they come; `imported` are the ids of the sessions there."""
         super().__init__(session.window, tr("Import sessions"), _SIZE, _MIN_SIZE)
         self.setObjectName("import_sessions")
-        self._service, self._searches = session.app.foreign_sessions, list[asyncio.Task[None]]()
+        self._service = session.app.foreign_sessions
+        self._searches = list[asyncio.Task[None]]()
         self._actions = AsyncActions(session.actions.scope, self._fail_search)
-        self._imported, self._items = imported, list[_SessionItem]()
+        self._imported = imported
+        self._items = list[_SessionItem]()
         self._found_count = 0  # so far; it may be set by any thread
         self._poll_timer = QTimer(self, interval=_POLL_MS)
         self._poll_timer.timeout.connect(self._show_count)
@@ -110,10 +113,8 @@ class ImportSessionsDialog(SizedDialog):
         self.error.hide()
         self.import_button = PushButton("", "primary", name="import", on_click=self.accept)
         cancel = PushButton(tr("Cancel"), name="cancel", on_click=self.reject)
-        file, folder = (
-            PushButton(tr("Choose file…"), name="choose_file"),
-            PushButton(tr("Choose folder…"), name="choose_folder"),
-        )
+        file = PushButton(tr("Choose file…"), name="choose_file")
+        folder = PushButton(tr("Choose folder…"), name="choose_folder")
         self._search_again = PushButton(tr("Search this computer"), name="search_again")
         self._search_buttons = (self._search_again, file, folder)
         for button, search in zip(
@@ -250,8 +251,10 @@ class ImportSessionsDialog(SizedDialog):
         self._update()
 
     def _update(self) -> None:
-        chosen, visible = self.chosen(), self.list.open_items()
-        count, hidden = len(chosen), sum(item.isHidden() for item in self.list.checked())
+        chosen = self.chosen()
+        visible = self.list.open_items()
+        count = len(chosen)
+        hidden = sum(item.isHidden() for item in self.list.checked())
         self.import_button.setText(
             tr.plural(count, "Import %n session", "Import %n sessions") if count else tr("Import")
         )

@@ -40,7 +40,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Changes")
 text = TextContext("Changes")
 
-_SIZE, _MIN_SIZE = (700, 520), (460, 320)
+_SIZE = (700, 520)
+_MIN_SIZE = (460, 320)
 
 _CHOICES: dict[RevertChoice, TranslatableText] = {
     "merged": text("Merge both"),
@@ -62,7 +63,8 @@ def choices_of(file: PlannedFile) -> tuple[RevertChoice, ...]:
 def plan_lead(plan: RevertPlan) -> str:
     """Return what is special about a plan, and what is to be done."""
     ready = sum(not change.is_folder for change in plan.counted_files("ready"))
-    blocked, open_files = len(plan.counted_files("blocked")), len(plan.counted_files("merge", "conflict"))
+    blocked = len(plan.counted_files("blocked"))
+    open_files = len(plan.counted_files("merge", "conflict"))
     parts = (
         tr.plural(ready, "%n file is ready.", "%n files are ready.") if ready else "",
         tr.plural(
@@ -161,7 +163,8 @@ class PlanView(QWidget):
             self._column.addWidget(label(more, "muted", wrap=True))
 
     def _row(self, file: PlannedFile, choice: RevertChoice | None) -> QWidget:
-        icon, color = "shield-alert", "warn"
+        icon = "shield-alert"
+        color = "warn"
         if file.status != "blocked":
             kind: RowKind = "changed" if file.present else "created"
             if file.former is None:

@@ -50,7 +50,8 @@ text = TextContext("Changes")
 def done_text(plan: RevertPlan, changes: Sequence[FileChange], undone: RevertPlan | None = None) -> str:
     """Return what was done to files; `undone` is the plan of a revert that this one undid."""
     path = changes[0].path
-    files, file = changed_files_text(len(changes), path), escape_hidden_name(path)
+    files = changed_files_text(len(changes), path)
+    file = escape_hidden_name(path)
     if undone is not None:
         if undone.is_redo:
             return tr("Redo undone: {files}", files=files)
@@ -86,7 +87,8 @@ REVERTED = "files-reverted"
 
 class RevertFlow:
     def __init__(self, session: Session, page: LazyPage[ChangesPage]) -> None:
-        self._session, self._page = session, page
+        self._session = session
+        self._page = page
         self._done: dict[tuple[str, str], RevertOutcome] = {}
         self._copies: list[TemporaryDirectory[str]] = []
         """Folders of previous versions that were opened; they go with this object."""
@@ -178,7 +180,8 @@ class RevertFlow:
         self, change_ids: tuple[str, ...], restore: bool, capture_id: str, paths: tuple[str, ...]
     ) -> None:
         """Restore what was taken back of a call, or take it back."""
-        workspace, session_id = self._session.workspace, self._session.id
+        workspace = self._session.workspace
+        session_id = self._session.id
         store = workspace.services.auto_run
         if store is None:
             return
@@ -233,14 +236,17 @@ class RevertFlow:
 
         The user is asked first where they must choose.
         """
-        workspace, session_id = self._session.workspace, self._session.conversation.session.id
-        plan, choices = await make_plan(workspace.changes, origin or session_id), dict[str, RevertChoice]()
+        workspace = self._session.workspace
+        session_id = self._session.conversation.session.id
+        plan = await make_plan(workspace.changes, origin or session_id)
+        choices = dict[str, RevertChoice]()
         if any(not file.can_apply for file in plan.files):
             dialog = PlanDialog(self._session.window, plan)
             self.connect_opening(workspace, dialog.files)
             if not await exec_async(dialog):
                 return
-            plan, choices = dialog.files.plan, dialog.files.choices
+            plan = dialog.files.plan
+            choices = dialog.files.choices
         done = await self.apply(workspace, origin or session_id, plan, choices)
         await self._refresh_page()
         self.report(workspace, session_id, done, undone)
@@ -252,7 +258,8 @@ class RevertFlow:
 
     @handles(CopyPatch)
     async def copy_patch(self, selection: RevertSelection) -> None:
-        workspace, session_id = self._session.workspace, self._session.conversation.session.id
+        workspace = self._session.workspace
+        session_id = self._session.conversation.session.id
         if any(selection.capture_ids):
             patch = await workspace.changes.patch(session_id, selection)
         else:  # of no capture: what differs from the last commit

@@ -36,10 +36,18 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 
-_HEIGHT, _IMAGE_HEIGHT, _MAX_WIDTH = 26, 48, 340
+_HEIGHT = 26
+_IMAGE_HEIGHT = 48
+_MAX_WIDTH = 340
 _THUMBNAIL_LEFT = 4  # pixels before one
-_LINES, _FEW_LINES, _LOW_WINDOW = 4, 2, 640  # lines in sight, and those in a window lower than so many px
-_LEFT, _BUTTON, _EDGE = 28, 18, 5  # pixels: where the label begins, a button's edge, the room at the right
+# lines in sight, and those in a window lower than so many px
+_LINES = 4
+_FEW_LINES = 2
+_LOW_WINDOW = 640
+# pixels: where the label begins, a button's edge, the room at the right
+_LEFT = 28
+_BUTTON = 18
+_EDGE = 5
 _MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
 _STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 
@@ -73,7 +81,8 @@ class Chip:
     @property
     def has_text(self) -> bool:
         """Return True if it can stand in the message as text: what was pasted, and what was recalled."""
-        kind, attachment = self.attachment.kind, self.attachment
+        kind = self.attachment.kind
+        attachment = self.attachment
         size = attachment.size if kind == "paste" else len(attachment.text)
         return kind in ("paste", "cached") and not attachment.image and size <= _MAX_INSERTED_BYTES
 
@@ -91,7 +100,8 @@ def make_chip(
     is_outdated: bool = False,
 ) -> Chip:
     """Return a chip that says the tokens, or that the model sees no images, or may not see them."""
-    note, is_image = attachment_facts(attachment), attachment.image is not None
+    note = attachment_facts(attachment)
+    is_image = attachment.image is not None
     if is_image and (model is None or not model.images):
         return Chip(attachment, tr("images not supported: left out"), True, thumbnail=thumbnail)
     if is_image and model and not model.images_known:
@@ -142,7 +152,8 @@ class SignButton(EnterActivates, Themed, QToolButton):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        (sign, ground, edge), bounds = self._look, QRectF(self.rect())
+        sign, ground, edge = self._look
+        bounds = QRectF(self.rect())
         is_hovered = self.underMouse() and self.isEnabled()
         if self.hasFocus():
             edge = "text" if ground == "accent" else "accent"
@@ -160,7 +171,9 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
 
     def __init__(self, chip: Chip, parent: QWidget) -> None:
         super().__init__(parent)
-        self.chip, self.key, self.label = chip, attachment_key(chip.attachment), chip.name + chip.suffix
+        self.chip = chip
+        self.key = attachment_key(chip.attachment)
+        self.label = chip.name + chip.suffix
         self.colors = ("warn", "warn_soft") if chip.is_warning else ("accent_text", "accent_soft")
         self._has_ring = False
         self.buttons: list[SignButton] = []
@@ -191,7 +204,8 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
 
     def _label_width(self) -> float:
         """Return the pixels of the label; a long name is cut, but what follows it has its room."""
-        width, chip = face(SMALL, 500)[1].horizontalAdvance, self.chip
+        width = face(SMALL, 500)[1].horizontalAdvance
+        chip = self.chip
         most = _MAX_WIDTH - _LEFT - self._right
         if chip.attachment.image:
             return min(most, max(map(width, (chip.name, chip.note))) + 6)
@@ -238,7 +252,8 @@ class AttachmentChip(EnterActivates, Themed, QAbstractButton):
         color, fill = self.colors
         box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         pen.box(box, fill, "accent" if self._has_ring else "", 8)
-        chip, label = self.chip, self._label_rect()
+        chip = self.chip
+        label = self._label_rect()
         if chip.attachment.image:
             size = chip.thumbnail_size
             corner = QPointF(_THUMBNAIL_LEFT, (self.height() - size.height()) / 2)
@@ -318,7 +333,8 @@ class AttachmentBar(Themed, QScrollArea):
         return next(holders, None)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        place, by = self._focused_place(), _STEP_KEYS.get(Qt.Key(event.key()), 0)
+        place = self._focused_place()
+        by = _STEP_KEYS.get(Qt.Key(event.key()), 0)
         if place is not None and by and place + by >= 0:
             self._focus(place + by)
 

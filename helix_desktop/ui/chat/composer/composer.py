@@ -39,7 +39,9 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Composer")
 text = TextContext("Composer")
 
-_PAD_PX, _LEAST_PX = 8, 64  # at 100 %
+# at 100 %
+_PAD_PX = 8
+_LEAST_PX = 64
 
 
 class ChoiceButton(EnterActivates, Themed, QPushButton):
@@ -75,8 +77,11 @@ class ChoiceButton(EnterActivates, Themed, QPushButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         color, ground = self.colors()
         if self.underMouse() and self.isEnabled() and not ground:
-            color, ground = "text", "hover"
-        pen, bounds, pad = Pen.of_widget(self, self._theme), QRectF(self.rect()), scaled(_PAD_PX)
+            color = "text"
+            ground = "hover"
+        pen = Pen.of_widget(self, self._theme)
+        bounds = QRectF(self.rect())
+        pad = scaled(_PAD_PX)
         pen.box(bounds.adjusted(1, 1, -1, -1), ground, radius=8)
         if self.hasFocus():
             pen.box(bounds, "", "accent", 8, 2)
@@ -107,7 +112,8 @@ class ModeButton(ChoiceButton):
         `key` switches to the next mode; it stands in the tooltip. The words are the mode's name, or what is
         shorter than "Ask, except demo calls" and does not claim to ask.
         """
-        self._mode, asks_less = mode, demo_runs and mode == "ask"
+        self._mode = mode
+        asks_less = demo_runs and mode == "ask"
         tip = translate(_TIPS[mode])
         if demo_runs and mode != "plan":
             tip += "\n" + tr("Demo calls run without asking. Change it in Settings → Permissions.")
@@ -130,7 +136,10 @@ PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
 _MAX_WIDTH = 788  # pixels
 _MODEL_PX = 220  # of the model's name, at most
-_OUTER_PX, _LEFT_PX, _RIGHT_PX = 14, 14, 10  # margins of the frame, and of what stands in it
+# margins of the frame, and of what stands in it
+_OUTER_PX = 14
+_LEFT_PX = 14
+_RIGHT_PX = 10
 _GAP_PX = 8  # between the parts of the line below the text
 _BUTTON_PX = 32  # height of the button that sends
 
@@ -146,7 +155,8 @@ class MessageHistory(QObject):
 
     def __init__(self, composer: Composer) -> None:
         super().__init__(composer)
-        self._composer, self._editor = composer, composer.editor
+        self._composer = composer
+        self._editor = composer.editor
         self._read: Callable[[], Sequence[str]] = tuple
         self._messages: Sequence[str] = ()
         self._at = _NOT_BROWSING
@@ -164,7 +174,10 @@ class MessageHistory(QObject):
         return self._draft if self._is_unchanged() else None
 
     def end(self) -> str:
-        draft, self._draft, self._at, self._messages = self._draft, "", _NOT_BROWSING, ()
+        draft = self._draft
+        self._draft = ""
+        self._at = _NOT_BROWSING
+        self._messages = ()
         return draft
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
@@ -255,7 +268,8 @@ class Composer(Themed, QWidget):
         self.history = MessageHistory(self)
         self.completer = Completer(self.editor, self.frame)
         self._chips = AttachmentBar(self.frame)
-        tip, pick = tr("Attach files (or paste or drop them)"), partial(perform, self, PickFiles())
+        tip = tr("Attach files (or paste or drop them)")
+        pick = partial(perform, self, PickFiles())
         self._attach = IconButton(
             "paperclip", tip, px=15, edge=COMPOSER_LINE_PX, name="attach", on_click=pick
         )
@@ -263,7 +277,8 @@ class Composer(Themed, QWidget):
         self.model_button = ChoiceButton("model", self.frame)
         self.model_button.hide()
         self.mode_button = ModeButton(self.frame)
-        self._status, self._note = ElidedLabel(role="faint"), ElidedLabel(role="faint")
+        self._status = ElidedLabel(role="faint")
+        self._note = ElidedLabel(role="faint")
         self._status.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self._note.setObjectName("composer_note")
         self._note.setContentsMargins(4, 0, 4, 0)  # below the text, which has a margin of its own
@@ -374,7 +389,9 @@ class Composer(Themed, QWidget):
         shown = (self.approval_count, self._has_question, self._option_count, self._is_first)
         if shown == (approvals, has_question, options, is_first):
             return
-        self.approval_count, self._has_question, self._option_count = approvals, has_question, options
+        self.approval_count = approvals
+        self._has_question = has_question
+        self._option_count = options
         self.is_begun_as_denial = self.is_begun_as_denial and approvals > 0
         self._is_first = is_first
         self._refresh()
@@ -417,7 +434,8 @@ class Composer(Themed, QWidget):
         """Say what a model does by itself, in the first form that fits, and offer to end it."""
         if end is None and self.stop_work.hasFocus():
             self.editor.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._work, self._end_work = texts, end
+        self._work = texts
+        self._end_work = end
         self.stop_work.setToolTip(why)
         self.stop_work.setAccessibleName(tr("Stop: {work}", work=self.work_text()))
         self._refresh()
@@ -426,11 +444,13 @@ class Composer(Themed, QWidget):
         return next(iter(self._work), "")
 
     def set_model(self, name: str, tip: str = "") -> None:
-        self._model_name, self._model_tip = name, tip
+        self._model_name = name
+        self._model_tip = tip
         self._show_model()
 
     def _show_model(self) -> None:
-        name, metrics = self._model_name, face(UI, 500)[1]
+        name = self._model_name
+        metrics = face(UI, 500)[1]
         short_name = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, scaled(_MODEL_PX))
         tip = self._model_tip if short_name == name else f"{name}\n{self._model_tip}".rstrip()
         self.model_button.setText(short_name)

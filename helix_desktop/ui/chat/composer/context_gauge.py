@@ -50,7 +50,9 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         super().__init__(parent)
         self._state: tuple[UsageGauge, ContextPolicy, str, bool] | None = None
         self._has_bar = True
-        self._room, self._share, self._color = _MAX_PX, 0.0, "accent"
+        self._room = _MAX_PX
+        self._share = 0.0
+        self._color = "accent"
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -63,7 +65,8 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         """Show how full the window is, and where the policy, named by its text, compacts it."""
         if self._state == (state := (usage, policy, policy_text, is_on_hold)):
             return  # every event of a session asks for it
-        self._state, self._share = state, usage.share
+        self._state = state
+        self._share = usage.share
         self._color = _gauge_color(usage)
         is_paused = is_on_hold and policy.enabled
         share = format_whole_percent(usage.share)
@@ -85,7 +88,8 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
 
     def fit(self, room: int) -> None:
         """Show bar and words, words alone, or nothing, as some pixels have room for."""
-        self._room, has_bar = room, self._width(has_bar=True) <= room
+        self._room = room
+        has_bar = self._width(has_bar=True) <= room
         self.setVisible(self._state is not None and self._width(has_bar) <= room)
         if has_bar != self._has_bar:
             self._has_bar = has_bar
@@ -106,7 +110,8 @@ class ContextGauge(EnterActivates, Themed, QAbstractButton):
         return Row([bar, text] if has_bar else [text], 8)
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        pen, bounds = Pen.of_widget(self, self._theme), QRectF(self.rect())
+        pen = Pen.of_widget(self, self._theme)
+        bounds = QRectF(self.rect())
         if self.underMouse():
             pen.box(bounds.adjusted(1, 1, -1, -1), "hover", radius=7)
         if self.hasFocus():

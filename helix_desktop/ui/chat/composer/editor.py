@@ -43,8 +43,11 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 
-PASTED_IMAGE, DROPPED_IMAGE = "Pasted image", "Dropped image"  # names in the message, as models read them
-LONG_TEXT_CHARS, LONG_TEXT_LINES = 2_000, 30
+# names in the message, as models read them
+PASTED_IMAGE = "Pasted image"
+DROPPED_IMAGE = "Dropped image"
+LONG_TEXT_CHARS = 2_000
+LONG_TEXT_LINES = 30
 """What is pasted above either goes along as a chip: some 500 tokens, or four times what the field shows.
 
 Nobody writes a message of that length by hand, and what stays in the text fits into a preview's tokens."""
@@ -64,7 +67,9 @@ class AddedFile(msgspec.Struct, frozen=True, eq=False):
         """Return pixels as PNG, no larger than models look at; nothing for a file."""
         if isinstance(self.source, Path):
             return b""
-        pixels, size, mode = self.source, MAX_EDGE_PX, Qt.TransformationMode.SmoothTransformation
+        pixels = self.source
+        size = MAX_EDGE_PX
+        mode = Qt.TransformationMode.SmoothTransformation
         if max(pixels.width(), pixels.height()) > size:
             pixels = pixels.scaled(size, size, Qt.AspectRatioMode.KeepAspectRatio, mode)
         return png_bytes(pixels)
@@ -145,7 +150,8 @@ class Editor(TextArea):
 
     def commit_composition(self) -> None:
         """Put into the text what an input method still composes, as it stands on screen."""
-        before, composition = self.toPlainText(), self.composition
+        before = self.toPlainText()
+        composition = self.composition
         QGuiApplication.inputMethod().commit()
         if composition and self.toPlainText() == before:  # some drop it instead, as if the user had left
             committed = QInputMethodEvent()
@@ -166,7 +172,8 @@ class Editor(TextArea):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Send or break the line on Enter, as the user chose; never while something is being composed."""
-        is_accent_dropped, self._awaits_letter = self._awaits_letter, False
+        is_accent_dropped = self._awaits_letter
+        self._awaits_letter = False
         if self._scrolls_conversation(event):
             self.scroll_key_pressed.emit(event)
             return
@@ -201,7 +208,8 @@ class Editor(TextArea):
     def keyReleaseEvent(self, event: QKeyEvent) -> None:
         """Notice a dead key: where Qt composes the letter itself, only the key's release comes here."""
         super().keyReleaseEvent(event)
-        key, is_compose = event.key(), event.key() == Qt.Key.Key_Multi_key
+        key = event.key()
+        is_compose = event.key() == Qt.Key.Key_Multi_key
         if is_compose or Qt.Key.Key_Dead_Grave <= key <= Qt.Key.Key_Dead_Longsolidusoverlay:
             self._awaits_letter = not self._is_letter_down
         else:
@@ -213,7 +221,8 @@ class Editor(TextArea):
 
     def inputMethodEvent(self, event: QInputMethodEvent) -> None:
         super().inputMethodEvent(event)
-        self._awaits_letter, self._is_letter_down = False, bool(event.commitString())
+        self._awaits_letter = False
+        self._is_letter_down = bool(event.commitString())
         if event.commitString() and not self.is_composing:
             self.typed.emit(event.commitString())
 
@@ -250,7 +259,8 @@ class Editor(TextArea):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Files, images and long texts go along with the message; everything else is text in it."""
-        files, text = files_from_mime(source), source.text()
+        files = files_from_mime(source)
+        text = source.text()
         if files:
             self.files_added.emit(files)
         elif len(text) > LONG_TEXT_CHARS or text.count("\n") >= LONG_TEXT_LINES:
@@ -267,8 +277,10 @@ class Editor(TextArea):
 
     def _with_spaces(self, text: str) -> QMimeData:
         """Return a text with the spaces that it needs at the cursor, to run into no word."""
-        cursor, document = self.textCursor(), self.document()
-        start, after = cursor.selectionStart(), document.characterAt(cursor.selectionEnd())
+        cursor = self.textCursor()
+        document = self.document()
+        start = cursor.selectionStart()
+        after = document.characterAt(cursor.selectionEnd())
         before = document.characterAt(start - 1) if start else " "
         needs_space = not (before.isspace() or before in _OPENING or text[:1].isspace())
         data = QMimeData()
@@ -383,8 +395,11 @@ SLOW_MS = 150
 _ENTER = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 StartTask: TypeAlias = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[None]]
 
-_LINE_PX, _MAX_ROWS = 30, 8
-_EDGE_PX, _GAP_PX = 6, 6  # around the lines; between popup and composer
+_LINE_PX = 30
+_MAX_ROWS = 8
+# around the lines; between popup and composer
+_EDGE_PX = 6
+_GAP_PX = 6
 _MIN_WIDTH_PX = 240
 
 
@@ -466,9 +481,11 @@ def completion_text(completion: CompletionItem) -> str:
 
 def _write_marked(pen: Pen, room: QRectF, text: str, matches: Sequence[int], px: int, color: str) -> float:
     """Write a line with its matched letters strong; return how wide it is, at most the room."""
-    marked, parts = set(matches), list[Text]()
+    marked = set(matches)
+    parts = list[Text]()
     for is_match, group in groupby(range(len(text)), key=marked.__contains__):
-        part, look = "".join(text[at] for at in group), ("accent_text", 600) if is_match else (color, 400)
+        part = "".join(text[at] for at in group)
+        look = ("accent_text", 600) if is_match else (color, 400)
         parts.append(Text(part, px, *look))
     block = QRectF(room)
     block.setWidth(min(room.width(), sum(part.width() - 1 for part in parts) + 1))
@@ -489,7 +506,8 @@ class Completer(QObject):
 
     def __init__(self, editor: Editor, anchor: QWidget) -> None:
         super().__init__(editor)
-        self._editor, self._anchor = editor, anchor
+        self._editor = editor
+        self._anchor = anchor
         self._sources: tuple[CompletionSource, ...] = ()
         self._start: StartTask | None = None
         self.popup: CompletionPopup | None = None  # while it is open
@@ -522,7 +540,8 @@ class Completer(QObject):
         if self._task is not None:
             self._task.cancel()
             self._task = None
-        popup, self.popup = self.popup, None
+        popup = self.popup
+        self.popup = None
         if popup is not None and isValid(popup):
             popup.hide()
             popup.deleteLater()
@@ -576,7 +595,9 @@ class Completer(QObject):
 
     def _ask(self, word: TypedWord) -> None:
         assert self._start is not None
-        self._word, self._is_answered, self._accepts_next = word, False, False
+        self._word = word
+        self._is_answered = False
+        self._accepts_next = False
         if self._task is not None:
             self._task.cancel()
         if not self._slow.isActive():
@@ -591,7 +612,8 @@ class Completer(QObject):
         except HelixError as error:
             note = translate(error.what)
         self._slow.stop()
-        self._task, self._is_answered = None, True
+        self._task = None
+        self._is_answered = True
         popup = self._open_popup()
         popup.show_rows(word.source.name, rows)
         popup.show_note(note or word.source.hint)
@@ -660,7 +682,8 @@ class Completer(QObject):
         """
         if self._word is None or self.popup is None:
             return False
-        rows, row = self.popup.completions, self.popup.list_view.row
+        rows = self.popup.completions
+        row = self.popup.list_view.row
         typed = self._word.source.trigger + self._word.query
         possible = rows[row : row + 1] if self._is_answered else rows
         return any(completion.text == typed for completion in possible)
@@ -671,7 +694,8 @@ class Completer(QObject):
         return tr("{row}, {number} of {count}", row=row, number=number + 1, count=len(rows))
 
     def _accept(self, number: int) -> None:
-        word, popup = self._word, self.popup
+        word = self._word
+        popup = self.popup
         if word is None or popup is None or not 0 <= number < len(popup.completions):
             return
         completion = popup.completions[number]

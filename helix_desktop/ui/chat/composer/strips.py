@@ -67,7 +67,9 @@ class QueueLine(QWidget):
 
     def __init__(self, message: QueuedMessage, on_resized: Callable[[], object]) -> None:
         super().__init__()
-        self.message, self._is_call_running, self._on_resized = message, False, on_resized
+        self.message = message
+        self._is_call_running = False
+        self._on_resized = on_resized
         self._sign = IconLabel("clock", px=14)
         self._text_label = ElidedLabel(role="muted")
         self._badge = label(tr("After this step"), "faint")
@@ -77,7 +79,8 @@ class QueueLine(QWidget):
         self.field.hide()
         self.field.submitted.connect(self._save_edit)
         self.field.textChanged.connect(on_resized)
-        seq, small = message.seq, partial(IconButton, px=14, edge=_BUTTON_SIZE)
+        seq = message.seq
+        small = partial(IconButton, px=14, edge=_BUTTON_SIZE)
 
         def want(intent: Intent) -> Callable[[], None]:
             return partial(perform, self, intent)
@@ -108,7 +111,8 @@ class QueueLine(QWidget):
         self, message: QueuedMessage, attached: Sequence[str], first: bool, last: bool, is_call_running: bool
     ) -> None:
         """Show it as it is now, with the names of its attachments; words that are being changed stay."""
-        self.message, self._is_call_running = message, is_call_running
+        self.message = message
+        self._is_call_running = is_call_running
         self._send_now.setVisible(is_call_running and self.field.isHidden())
         text = dotted((*attached, " ".join(message.text.split())))
         self._text_label.set_full_text(text)
@@ -181,7 +185,8 @@ class NextMessages(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._lines: dict[int, QueueLine] = {}
-        self._suggestion, self._is_past = "", False
+        self._suggestion = ""
+        self._is_past = False
         send = partial(PushButton, icon_name="corner-down-left", px=13)
         self._title = ElidedLabel(role="faint")
         self._send_queued = send(
@@ -194,7 +199,8 @@ class NextMessages(QWidget):
         # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
         self._fit_timer = QTimer(self, singleShot=True, interval=0)
         self._fit_timer.timeout.connect(self._fit_height)
-        self._caption, self._place_label = ElidedLabel(role="muted"), label("", "faint", wrap=True)
+        self._caption = ElidedLabel(role="muted")
+        self._place_label = label("", "faint", wrap=True)
         self._send = send(f" {tr('Send')}", name="send_suggestion")
         self._send.clicked.connect(lambda: self.suggestion_accepted.emit(self._suggestion))
         parts = row(IconLabel("sparkles", px=14), self._caption, self._send, stretch=1)
@@ -234,10 +240,12 @@ class NextMessages(QWidget):
             self._column.removeWidget(line)
             line.hide()
             line.deleteLater()
-        former, self._lines = self._lines, {}
+        former = self._lines
+        self._lines = {}
         for place, message in enumerate(waiting):
             line = former.get(message.seq) or QueueLine(message, self._fit_timer.start)
-            names, is_last = attached.get(message.seq, ()), place == len(waiting) - 1
+            names = attached.get(message.seq, ())
+            is_last = place == len(waiting) - 1
             line.show_message(message, names, place == 0, is_last, is_call_running)
             if self._column.indexOf(line) != place:
                 self._column.insertWidget(place, line)
@@ -285,7 +293,8 @@ class ComposerStrip(QWidget):
     def __init__(self, icon_name: str, color_token: str, button: str) -> None:
         super().__init__()
         self.button = PushButton(button, "primary", name="strip_action")
-        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
+        self._title = label("", "strong", wrap=True)
+        self._text = label("", "muted", wrap=True)
         text = pane(column(self._title, self._text, gap=2))
         message = ResponsiveRow(text, [self.button], _TEXT_PX)
         picture = IconLabel(icon_name, px=19, color_token=color_token)
@@ -322,7 +331,8 @@ class TodoPanel(QWidget):
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__()
-        self._model, self._running = model, False
+        self._model = model
+        self._running = False
         self.items: tuple[TodoItem, ...] = ()
         self._list = column(margins=(16, 10, 14, 8), gap=4)
         inside = pane(self._list, "page")
@@ -362,7 +372,8 @@ class TodoPanel(QWidget):
     def _show_items(self) -> None:
         clear_layout(self._list)
         for item in self.items:
-            content, is_current = escape_invisible(item.content), item.status == "in_progress"
+            content = escape_invisible(item.content)
+            is_current = item.status == "in_progress"
             role: TextRole = "muted" if item.status == "done" else "text"
             words = TextLine(content, 13, 500 if is_current else 400, role=role)
             spoken = {

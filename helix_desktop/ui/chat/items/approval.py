@@ -52,11 +52,17 @@ _REFUSALS: dict[LastingRefusal, TranslatableText] = {
 }
 _NAMED_PLACES = 5  # before the others are counted
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
-_FIRST, _FIRST_OF_COMMAND, _LAST = (12, 740), (7, 480), (5, 260)
+_FIRST = (12, 740)
+_FIRST_OF_COMMAND = (7, 480)
+_LAST = (5, 260)
 """Lines and characters of a longer text: what a command ends with counts as much."""
-_FEW_LINES, _FEW_CHARS = 6, 240  # that a button isn't worth
+# that a button isn't worth
+_FEW_LINES = 6
+_FEW_CHARS = 240
 _MAX_CARD_CHARS = 40_000  # that are laid out within 16 ms; longer ones are in a window of their own
-_ABOUT_LINES, _ABOUT_CHARS = 5, 400  # of what a server says of its tool, until the user wants all
+# of what a server says of its tool, until the user wants all
+_ABOUT_LINES = 5
+_ABOUT_CHARS = 400
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {
     "server": text("The server has changed since you allowed this."),
     "tool": text("The server has changed since you allowed this: it describes this tool differently now."),
@@ -175,10 +181,12 @@ class ApprovalItem(RowItem):
     """Asks the user to approve a call; what saves another rule than “Always allow” is behind “More”."""
 
     def __init__(self, row: ApprovalRow, context: ItemContext, tools: ItemTools) -> None:
-        self._row, self._expanded = row, context.expanded
+        self._row = row
+        self._expanded = context.expanded
         self._primary: ApprovalAnswer = "demo" if row.request.offers_demo_calls else "once"
         self.backward_entry = f"decide:{self._primary}"
-        is_command, theme = row.request.kind == "command", tools.style.theme
+        is_command = row.request.kind == "command"
+        theme = tools.style.theme
         edits = row.request.edits
         detail = self._edits(tools) if edits else self._detail(tools)
         about = [] if is_command else [paragraph(escape_invisible(row.summary), tools, theme.text, BODY)]
@@ -204,7 +212,8 @@ class ApprovalItem(RowItem):
 
     def _line(self, tools: ItemTools) -> list[Box]:
         """Return the line on what the call may do; none where the summary above it says all."""
-        row, spans = self._row, list[Span]()
+        row = self._row
+        spans = list[Span]()
         effect = translate(row.request.effect) or row.summary
         warnings = [*_warnings(row)]
         calm = [effect] if row.request.kind == "command" and effect not in warnings else []
@@ -218,10 +227,12 @@ class ApprovalItem(RowItem):
 
         A link leads to more of it than a few lines.
         """
-        row, theme = self._row, tools.style.theme
+        row = self._row
+        theme = tools.style.theme
         if row.request.kind != "mcp":
             return []
-        server, parts = escape_invisible(row.request.server), list[Box]()
+        server = escape_invisible(row.request.server)
+        parts = list[Box]()
         if row.request.mcp_change:
             parts.append(paragraph(translate(_MCP_CHANGES[row.request.mcp_change]), tools, theme.warn))
         if not row.request.description:
@@ -250,8 +261,11 @@ class ApprovalItem(RowItem):
 
         All lines are a click away: in the card, or in a window where they are too many or too long for it.
         """
-        parts, edits, is_open = list[Box](), self._row.request.edits, "detail" in self._expanded
-        total, fits = sum(count_edited_lines(edit.diff) for edit in edits), fits_card(edits)
+        parts = list[Box]()
+        edits = self._row.request.edits
+        is_open = "detail" in self._expanded
+        total = sum(count_edited_lines(edit.diff) for edit in edits)
+        fits = fits_card(edits)
         room = _MAX_DETAIL_LINES
         if is_open or total <= room + _FEW_LINES:
             room = MAX_EDITED_LINES
@@ -278,14 +292,17 @@ class ApprovalItem(RowItem):
 
         They are a click away: in the card, or in a window where they are too long for it.
         """
-        words, is_command = self.detail_text(), self._row.request.kind == "command"
+        words = self.detail_text()
+        is_command = self._row.request.kind == "command"
         (lines, chars), last = (_FIRST_OF_COMMAND, _LAST) if is_command else (_FIRST, (0, 0))
-        split, texts = words.split("\n"), [words]
+        split = words.split("\n")
+        texts = [words]
         is_long = len(split) > lines + last[0] + _FEW_LINES or len(words) > chars + last[1] + _FEW_CHARS
         fits = len(words) <= _MAX_CARD_CHARS
         more = list[Box]()
         if is_long and not (fits and "detail" in self._expanded):
-            head, tail = "\n".join(split[:lines]), "\n".join(split[-last[0] :]) if last[0] else ""
+            head = "\n".join(split[:lines])
+            tail = "\n".join(split[-last[0] :]) if last[0] else ""
             if len(head) > chars:  # in whole lines, where one has room
                 head = head[:chars].rpartition("\n")[0] or head[:chars]
             if len(tail) > last[1]:
@@ -319,7 +336,8 @@ class ApprovalItem(RowItem):
 
     def _buttons(self, context: ItemContext) -> list[Box]:
         """Return the answers: the button that allows all calls that wait must not move the others."""
-        row, tips = self._row, dict(context.answer_tips)
+        row = self._row
+        tips = dict(context.answer_tips)
         tips["demo"] = tr(
             "Demo calls are scripted, and only change files in the sample's folder. The rest of them "
             "then runs without asking. Change it in Settings → Permissions."
@@ -360,7 +378,8 @@ class ApprovalItem(RowItem):
         return tr("{tool} needs your approval", tool=display_name(self._row.request.tool))
 
     def _pills(self) -> list[Pill]:
-        row, pills = self._row, list[Pill]()
+        row = self._row
+        pills = list[Pill]()
         if self.sandbox_text:
             icon = "shield-check" if row.is_safely_sandboxed else "shield-alert"
             pills.append(Pill(self.sandbox_text, "ok" if row.is_safely_sandboxed else "warn", icon))

@@ -136,7 +136,8 @@ class _GrowingSection(BlockStack):
         fresh = stream.frozen[self._frozen_chunks :]
         if fresh and self._fence is not None and isinstance(fresh[0].blocks[0], Code):
             self._fence.finish(fresh[0].blocks[0].text)
-            self._fence, fresh = None, fresh[1:]
+            self._fence = None
+            fresh = fresh[1:]
             self._frozen_parts += 1
         if self._fence is None:
             self.truncate(self._frozen_parts)
@@ -175,7 +176,9 @@ class AssistantMessageItem(RowItem):
         super().__init__(row, context, tools)
         if markdown is None or markdown.source != row.text:
             markdown = LazyMarkdown(row.text)
-        self._row, self._tools, self._markdown = row, tools, markdown
+        self._row = row
+        self._tools = tools
+        self._markdown = markdown
         sources = self._sections = markdown.sections[: -_OPEN_SECTIONS if row.streaming else None]
         self._built: dict[int, BlockStack] = {}  # sections by their place in the text
         self._wrapped_fences = {
@@ -186,7 +189,8 @@ class AssistantMessageItem(RowItem):
         self._tail: _GrowingSection | None = None
         self._taken_chars = len(row.text)
         if row.streaming:
-            rest, at = markdown.sections[len(sources) :], len(sources)
+            rest = markdown.sections[len(sources) :]
+            at = len(sources)
             text = markdown.text[rest[0].start :] if rest else ""
             self._tail = _GrowingSection(tools, at, text, markdown.references)
             self._tail.block_above = self._block_above(at)
@@ -217,7 +221,8 @@ class AssistantMessageItem(RowItem):
         The window does not wait for very much text: a part of it is shown now, and what stands behind the
         first 200,000 characters once the answer has ended.
         """
-        before, tail = self._row, self._tail
+        before = self._row
+        tail = self._tail
         is_later = before.streaming and row.text.startswith(before.text) and row.reasoning == before.reasoning
         if tail is None or not is_later:
             return False
@@ -369,7 +374,8 @@ class AssistantMessageItem(RowItem):
 
     def _build_section(self, at: int) -> None:
         """Build a section and lay it out for the current width; the sections below it do not move yet."""
-        section, source = self._built.get(at), self._sections[at]
+        section = self._built.get(at)
+        source = self._sections[at]
         if section is None:
             section = BlockStack(self._tools, at * TEXTS_PER_SECTION)
             for block in self._markdown.blocks(at):
@@ -393,7 +399,8 @@ class AssistantMessageItem(RowItem):
 
     def _estimate_height(self, at: int) -> float:
         """Return a likely height: lines by the mean width of a letter."""
-        source, style = self._sections[at], self.style
+        source = self._sections[at]
+        style = self.style
         if at in self._built and (before := self._built[at].rect).width():
             return before.height() * (1.0 if source.kind == "code" else before.width() / self.width)
         chars = source.end - source.start
@@ -408,7 +415,8 @@ class AssistantMessageItem(RowItem):
         return chars * style.px(BODY) * 0.49 / self.width * style.px(24) + lines * style.px(9) + style.px(16)
 
     def _arrange(self, width: float) -> float:
-        heights, self._markdown.heights = self._markdown.heights, []
+        heights = self._markdown.heights
+        self._markdown.heights = []
         if len(heights) == len(self._sections):
             self._heights = [self.style.px(height) for height in heights]
         else:
@@ -424,7 +432,9 @@ class AssistantMessageItem(RowItem):
 
     def _place(self) -> float:
         """Place all below each other, and return the height; only what is built has parts to be moved."""
-        style, row, has_text = self.style, self._row, bool(self._sections)
+        style = self.style
+        row = self._row
+        has_text = bool(self._sections)
         if self._tail is not None:
             has_text = len(self._sections) > 1 or bool(self._tail.blocks)
         y = 0.0
@@ -435,7 +445,8 @@ class AssistantMessageItem(RowItem):
             tall = self._thoughts.height(self.width)
             self._thoughts.place(QRectF(0, y, self.width, tall))
             y += tall
-        self._built_texts, self._tops = None, [*accumulate(self._heights, initial=y)]
+        self._built_texts = None
+        self._tops = [*accumulate(self._heights, initial=y)]
         for at, section in self._built.items():
             if self._is_ready(at) and section.rect.y() != self._tops[at]:
                 section.arrange(0, self._tops[at], self.width)

@@ -42,7 +42,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-_HEADER, _NUMBER_PAD = 30, 8  # pixels
+# pixels
+_HEADER = 30
+_NUMBER_PAD = 8
 
 
 class FileBlock(TextBlock):
@@ -52,7 +54,9 @@ class FileBlock(TextBlock):
         self, file: FileLines, lines: int, tools: ItemTools, link: OpenChanges | None = None, number: int = 0
     ) -> None:
         """`lines` is how many of them are shown, `link` where the name leads."""
-        self._file, self._lines, self._style = file, file.lines[:lines], tools.style
+        self._file = file
+        self._lines = file.lines[:lines]
+        self._style = tools.style
         text = tools.writer.write_plain("\n".join(line.text for line in self._lines), mono=True, size=SMALL)
         super().__init__(text)
         text.hang_wrapped_lines(face(SMALL, is_code=True)[1].horizontalAdvance(SIGNS["same"]))
@@ -107,8 +111,10 @@ class FileBlock(TextBlock):
 
     def _paint_backgrounds(self, pen: Pen) -> None:
         backgrounds = {"added": "added_line", "removed": "removed_line", "gap": "no_line"}
-        text, clip = self.text, pen.state.clip
-        layout, block = text.document.documentLayout(), text.document.firstBlock()
+        text = self.text
+        clip = pen.state.clip
+        layout = text.document.documentLayout()
+        block = text.document.firstBlock()
         start = text.document.findBlock(text.position_at(text.x, clip.top()))
         block = start if start.isValid() else block
         pen.qt.setFont(face(11, is_code=True)[0])
@@ -160,10 +166,12 @@ class ChangedFiles:
     def __init__(
         self, row: ToolRow, changes: ChangesRecorded, call: str, expanded: Set[RowSection], tools: ItemTools
     ) -> None:
-        self._changes, self._content = changes, row.changed_files
+        self._changes = changes
+        self._content = row.changed_files
         self._is_of_command = bool(row.command)
         self._state = tr("Reverted", "what a call changed") if row.is_reverted else ""
-        is_open, words = "changes" in expanded, self._words()
+        is_open = "changes" in expanded
+        words = self._words()
         verb = tr("Show changes of {call}", call=call)
         if is_open:
             verb = tr("Hide changes of {call}", call=call)
@@ -181,7 +189,8 @@ class ChangedFiles:
     def _words(self) -> str:
         changes = self._changes
         files = changed_files_text(changes.files, changes.first_path)
-        added, removed = changes.added_lines, changes.removed_lines
+        added = changes.added_lines
+        removed = changes.removed_lines
         lines = changed_lines_text(added, removed, changes.binary, changes.files)
         words = tr("Changed: {files}, {lines}", files=files, lines=lines)
         if not lines:
@@ -189,7 +198,8 @@ class ChangedFiles:
         return dotted((words, self._state))
 
     def _blocks(self, shows_all: bool, tools: ItemTools) -> tuple[list[FileBlock], int]:
-        blocks, content = list[FileBlock](), self._content
+        blocks = list[FileBlock]()
+        content = self._content
         if content is None:
             return blocks, 0
         room = content.lines if shows_all else FOLDED_LINES

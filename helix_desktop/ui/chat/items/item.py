@@ -73,7 +73,8 @@ class TextBlock(Box):
 
     def place(self, rect: QRectF) -> None:
         self.rect = rect
-        self.text.x, self.text.y = rect.x(), rect.y()
+        self.text.x = rect.x()
+        self.text.y = rect.y()
 
     def paint(self, pen: Pen) -> None:
         self.text.paint(pen.qt, pen.state.clip, pen.state.marks.get(self.text.number, ()))
@@ -138,7 +139,9 @@ class CodeBlock(TextBlock):
         `title` stands above the code in the place of its language or path, `shown` in the code's own.
         """
         super().__init__(tools.writer.write_plain(clean_output(shown or code.text), mono=True))
-        self._section, self._lexer, self._tools = section, lexer, tools
+        self._section = section
+        self._lexer = lexer
+        self._tools = tools
         self._indent = code.indent * tools.style.px(INDENT)
         label, self.language = code_label(code.info)
         self.label = title or label
@@ -177,7 +180,8 @@ class CodeBlock(TextBlock):
         self.text.y = rect.y() + self._header_height
         if self._copy is not None:
             number = self.text.number
-            self._copy.name, self._copy.action = f"{number}:copy", CopyCode(number)
+            self._copy.name = f"{number}:copy"
+            self._copy.action = CopyCode(number)
             self._header.place(
                 QRectF(self.rect.x(), rect.y(), self.rect.width(), style.px(HEADER_HEIGHT) - 1)
             )
@@ -188,7 +192,8 @@ class CodeBlock(TextBlock):
 
     def paint(self, pen: Pen) -> None:
         """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
-        cut, frame = self._section, self.rect
+        cut = self._section
+        frame = self.rect
         pen.qt.save()
         if cut.continues_above or cut.continues_below:
             pen.qt.setClipRect(frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
@@ -241,7 +246,8 @@ class CodeBlock(TextBlock):
         return start.blockNumber()
 
     def _queue_highlight(self, first: int) -> None:
-        cut, colors = self._section, self._tools.style.theme.code
+        cut = self._section
+        colors = self._tools.style.theme.code
         is_whole = not (cut.continues_above or cut.continues_below)
         if self.text.decorations or not (is_whole or self._lexer):
             return
@@ -278,7 +284,8 @@ def gap_before(block: Block, previous: Block | None) -> float:
     if isinstance(block, Prose) and block.paragraphs[0].heading:
         return 20.0
     if isinstance(block, Prose) and isinstance(previous, Prose):
-        leaf, last = block.paragraphs[0], previous.paragraphs[-1]
+        leaf = block.paragraphs[0]
+        last = previous.paragraphs[-1]
         if leaf.marker and last.indent:
             return 5.0
         if last.heading:

@@ -47,7 +47,10 @@ class _Line(Box):
     def __init__(self, words: TextBlock, wide: float, links: list[Box], spare: float) -> None:
         """Words that are `wide`, and `spare` room that other words need, so that no link moves."""
         super().__init__()
-        self._words, self._wide, self._links, self._spare = words, wide, links, spare
+        self._words = words
+        self._wide = wide
+        self._links = links
+        self._spare = spare
         self._dots = [Text(" · ", 12, "faint") for _ in links]
 
     def _is_one_line(self, width: float) -> bool:
@@ -59,16 +62,19 @@ class _Line(Box):
         return tall if not self._links or self._is_one_line(width) else tall + scaled(23)
 
     def place(self, rect: QRectF) -> None:
-        self.rect, wide = rect, min(self._wide, rect.width() - 8)
+        self.rect = rect
+        wide = min(self._wide, rect.width() - 8)
         is_one_line = self._is_one_line(rect.width())
         boxes: list[Box] = [box for pair in zip(self._dots, self._links, strict=True) for box in pair]
         boxes = boxes if is_one_line else boxes[1:]
-        links, spare = sum(box.width() for box in boxes), self._spare if self._links and is_one_line else 0.0
+        links = sum(box.width() for box in boxes)
+        spare = self._spare if self._links and is_one_line else 0.0
         x = rect.x() + (rect.width() - wide - spare - links * is_one_line) / 2 + spare
         self._words.place(QRectF(x, rect.y() + scaled(8), wide, self._words.height(wide)))
         self._middle = middle = self._words.text.line_rect(0).center().y()
         if not is_one_line:
-            middle, x = self._words.rect.bottom() + scaled(13), rect.x() + (rect.width() - links) / 2 - wide
+            middle = self._words.rect.bottom() + scaled(13)
+            x = rect.x() + (rect.width() - links) / 2 - wide
         left = x + wide
         for box in boxes:
             tall = box.height(0)
@@ -77,7 +83,8 @@ class _Line(Box):
         self._end = left if is_one_line else self._words.rect.right()
 
     def paint(self, pen: Pen) -> None:
-        left, right = round(self._words.rect.x() - scaled(16)), round(self._end + scaled(16))
+        left = round(self._words.rect.x() - scaled(16))
+        right = round(self._end + scaled(16))
         for start, end in ((0, left), (right, round(self.rect.width()))):
             if end > start:
                 pen.fill(QRectF(start, round(self._middle), end - start, 1), "border")
@@ -89,7 +96,8 @@ class _Line(Box):
 
 
 def divider(row: DividerRow, context: ItemContext, tools: ItemTools) -> Box:
-    theme, is_open = tools.style.theme, "details" in context.expanded
+    theme = tools.style.theme
+    is_open = "details" in context.expanded
     color = {"interrupted": theme.warn, "context": theme.muted, "past": theme.muted}.get(
         row.kind, theme.faint
     )
@@ -152,7 +160,9 @@ _LOOKS = {  # color, ground, edge, icon
 
 def notice(row: NoticeRow, context: ItemContext, tools: ItemTools) -> Box:
     """What happened, why, and buttons for what can be done; another program's words on request."""
-    theme, color, is_handover = tools.style.theme, _LOOKS[row.level][0], row.level == "handover"
+    theme = tools.style.theme
+    color = _LOOKS[row.level][0]
+    is_handover = row.level == "handover"
     is_open = bool(row.details) and "details" in context.expanded
     body: list[Box] = [paragraph(row.what, tools, theme.text, BODY - 1, bold=True)]
     if row.why or is_handover:

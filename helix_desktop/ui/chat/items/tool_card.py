@@ -160,7 +160,8 @@ def tool_body(row: ToolRow, tools: ItemTools) -> Box:
     if intro:
         parts.append(paragraph(escape_invisible(intro), tools, theme.muted, SMALL))
     if row.can_change_form and (row.form_failure or is_cached_whole(row)):
-        label, icon = tr("Send all of it"), "maximize-2"
+        label = tr("Send all of it")
+        icon = "maximize-2"
         if not row.form_failure:
             label = dotted((translate(STATE_WORDS["cached"].verb), format_token_count(row.tokens)))
             icon = "undo-2"
@@ -181,7 +182,8 @@ def _section(
 ) -> Iterator[Box]:
     if title:
         yield Text(title, 12, "muted", 500)
-    head, tail = _output(ends.head, tools), _output(ends.tail, tools)
+    head = _output(ends.head, tools)
+    tail = _output(ends.tail, tools)
     if head is not None:
         yield head
     words = more_lines_text(ends.hidden_lines) or ("" if head is None else tr("Full output"))
@@ -203,7 +205,8 @@ def _command_block(row: ToolRow, tools: ItemTools) -> CodeBlock:
         parts.append(tr("in {folder}", "where a command runs", folder=escape_invisible(folder)))
     if row.values.get("network") is True:
         parts.append(tr("with network"))
-    code, shown = Code(row.command, "sh"), escape_command(row.command)
+    code = Code(row.command, "sh")
+    shown = escape_command(row.command)
     return CodeBlock(tools, code, title=" · ".join(parts), shown=shown)
 
 
@@ -248,7 +251,8 @@ _PHASES = {  # icon and color
 
 
 def _subagent_strip(row: ToolRow, name: str) -> Box:
-    status, buttons = row.subagent_status, list[Box]()
+    status = row.subagent_status
+    buttons = list[Box]()
     if row.state == "running":
         label = tr("Stop subagent: {task}", task=name)
         tip = tr("Stop this subagent only. The turn continues with what it has so far.")
@@ -257,7 +261,8 @@ def _subagent_strip(row: ToolRow, name: str) -> Box:
             push_button("stop:card", stop, tr("Stop"), "circle-stop", label=label, tip=tip, high=27)
         )
     label = tr("Open subagent session: {task}", task=name)
-    action, tip = OpenSession(row.subagent_session), f"{label}\n{tr('Or double-click the card')}"
+    action = OpenSession(row.subagent_session)
+    tip = f"{label}\n{tr('Or double-click the card')}"
     words = tr("Open", "verb: button")
     buttons.append(
         push_button("subagent:card", action, words, "arrow-up-right", label=label, tip=tip, high=27)
@@ -269,8 +274,10 @@ def _subagent_strip(row: ToolRow, name: str) -> Box:
 
 
 def _paint_status(row: ToolRow, status: SubagentProgress, pen: Pen, line: QRectF) -> None:
-    (glyph, color), is_running = _PHASES[status.phase], status.phase in RUNNING_PHASES
-    gap, small = scaled(12), 12
+    glyph, color = _PHASES[status.phase]
+    is_running = status.phase in RUNNING_PHASES
+    gap = scaled(12)
+    small = 12
     pen.write(Icon(glyph, color, turns=glyph == "loader-circle"), line.x(), line)
     left = pen.write(Text(phase_text(status), small, color, 500), line.x() + scaled(24), line) + gap
     # One below the other, the gauges of several begin at one place.
@@ -300,11 +307,14 @@ def _auto_run_lines(row: ToolRow) -> list[tuple[str, Box]]:
         part = [change for change in row.auto_run if change.outcome in outcomes]
         if not part:
             continue
-        text, buttons = auto_run_texts(part)[0], list[Box]()
+        text = auto_run_texts(part)[0]
+        buttons = list[Box]()
         if outcomes != ("failed",):
             is_out = outcomes == ("removed",)
-            action, words = _put(part, capture_id, restore=is_out), tr("Restore") if is_out else tr("Undo")
-            name, label = f"auto_run:{len(lines)}", f"{words}: {text}"
+            action = _put(part, capture_id, restore=is_out)
+            words = tr("Restore") if is_out else tr("Undo")
+            name = f"auto_run:{len(lines)}"
+            label = f"{words}: {text}"
             buttons.append(push_button(name, action, words, label=label, tip=text, high=26))
         icon = Icon("shield-alert", "warn", 14)
         line = Row([icon, Text(text, 12, grow=True, shrink=True), *buttons], 10)
@@ -332,7 +342,9 @@ def has_menu(row: ToolRow) -> bool:
     return bool(row.digest or row.argument_digests or row.subagent_session)
 
 
-_HIGH, _GAP = 32, 8  # pixels: the line, and between its words
+# pixels: the line, and between its words
+_HIGH = 32
+_GAP = 8
 _MIN_TARGET = 120  # pixels that a target keeps beside the words behind it
 _MOST_OF_WORD = 0.5  # of the line that one of these words takes
 _MAX_TARGET = 200  # characters of a target that are measured: more than a line has room for
@@ -345,8 +357,12 @@ class _Bar(Box):
         self, row: ToolRow, target: str, changes: Button | None, *, is_open: bool, repeats_state: bool
     ) -> None:
         super().__init__()
-        self._row, self._changes, self._repeats_state = row, changes, repeats_state
-        verb, figures, is_running = call_words(row), figures_text(row), row.state == "running"
+        self._row = row
+        self._changes = changes
+        self._repeats_state = repeats_state
+        verb = call_words(row)
+        figures = figures_text(row)
+        is_running = row.state == "running"
         call = f"{verb} {target}".strip()
         self._icon = Icon("loader-circle" if is_running else tool_icon(row.call.name), turns=is_running)
         self.verb = SearchLine(verb, 13, 500)
@@ -375,7 +391,8 @@ class _Bar(Box):
         return Button(name, action, Icon(icon, px=16), label, "action", tip=tip, lit=Icon(icon, "text", 16))
 
     def _word(self, word: _Word) -> Box:
-        is_dot, tip = self._repeats_state and bool(word.dot), word.tip
+        is_dot = self._repeats_state and bool(word.dot)
+        tip = word.tip
         text: Box = Text(word.text, 12, word.color, 500, tip=tip, shrink=True)
         lit: Box = Text(word.text, 12, "text", 500, shrink=True)
         if is_dot:
@@ -394,7 +411,9 @@ class _Bar(Box):
         return scaled(_HIGH)
 
     def place(self, rect: QRectF) -> None:
-        self.rect, gap, right = rect, scaled(_GAP), rect.right() - scaled(14)
+        self.rect = rect
+        gap = scaled(_GAP)
+        right = rect.right() - scaled(14)
         if self._open is not None:
             self._open.place(rect)
         for button, room in ((self._changes, gap), (self._stop, scaled(44)), (self._menu, 0)):
@@ -404,7 +423,8 @@ class _Bar(Box):
         left = rect.x() + scaled(38)
         left = _place(self.verb, left, rect, right - left).right() + gap
         most = (right - left) * _MOST_OF_WORD
-        words, widths = self._words[:], [min(most, word.width()) for word in self._words]
+        words = self._words[:]
+        widths = [min(most, word.width()) for word in self._words]
         wide = min(Text(self.target.words[:_MAX_TARGET], 12, is_code=True).width() + 1, right - left)
         wide = wide if self.target.words else 0.0
         least = min(wide, scaled(_MIN_TARGET))
@@ -460,7 +480,8 @@ class _Block(Frame):
 
     def paint(self, pen: Pen) -> None:
         above, below = self.joins
-        path, rect = QPainterPath(), self.rect.adjusted(0, -20 * above, 0, 20 * below)
+        path = QPainterPath()
+        rect = self.rect.adjusted(0, -20 * above, 0, 20 * below)
         path.addRoundedRect(rect, 12, 12)
         pen.qt.save()
         if above or below:
@@ -472,8 +493,10 @@ class _Block(Frame):
 
 class ToolCard(RowItem):
     def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
-        target, is_open = bar_target(row), "card" in context.expanded and row.can_open
-        changes, notes = None, list[str]()
+        target = bar_target(row)
+        is_open = "card" in context.expanded and row.can_open
+        changes = None
+        notes = list[str]()
         parts: list[Box] = []
         if row.subagent_session:
             parts.append(_subagent_strip(row, target))
@@ -517,7 +540,8 @@ def is_cached_whole(row: ToolRow) -> bool:
 def _state_word(row: ToolRow) -> _Word | None:
     """Return where the output or the arguments of a call are, if they are not in the context as they came."""
     if row.badge not in ("", "in_window", "recalled", "repeated"):
-        area, tip = ("cache" if row.digest else ""), window_state_text(row)
+        area = "cache" if row.digest else ""
+        tip = window_state_text(row)
         return _Word(badge_text(row.badge), "muted", area, tip, _BADGE_WORDS[row.badge].color)
     if row.arguments_cached:
         cached = STATE_WORDS["cached"]
@@ -527,7 +551,8 @@ def _state_word(row: ToolRow) -> _Word | None:
 
 def has_state_of(row: ToolRow, above: ToolRow) -> bool:
     """Return True if the lines of two calls name the same state."""
-    state, other = _state_word(row), _state_word(above)
+    state = _state_word(row)
+    other = _state_word(above)
     if state is None or other is None or row.removed_at_ms or above.removed_at_ms:
         return False
     return state.text == other.text

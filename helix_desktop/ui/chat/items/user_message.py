@@ -44,7 +44,8 @@ def versions_note(versions: Versions | None) -> list[str]:
 def message_buttons(actions: Sequence[RowAction], versions: Versions | None) -> Row:
     boxes = list[Box]()
     if versions is not None:
-        ids, at = versions.session_ids, versions.place
+        ids = versions.session_ids
+        at = versions.place
         words = Text(f"{at + 1} / {len(ids)}", 12, "muted", 500)
         line = [
             _arrow(_PREVIOUS, "chevron-left", ids[at - 1] if at else "", ids, tr("Previous version")),
@@ -69,7 +70,8 @@ def _button(name: str, action: RowAction, icon: str, label: str, tip: str, word:
         return Row([face, Text(word, 12, color)], 5) if word else face
 
     button = Button(name, action, content("faint", "muted"), label, "action", tip=tip)
-    button.lit, button.copied = content("text", "text"), Icon("check", "ok", 16)
+    button.lit = content("text", "text")
+    button.copied = Icon("check", "ok", 16)
     return button
 
 
@@ -87,7 +89,8 @@ def _action_button(action: RowAction) -> Button:
             tip = tr("Answer again. This answer stays as a version.")
             return _button("retry", action, "rotate-ccw", tr("Retry"), tip)
         case _:
-            label, tip = tr("Branch"), tr("Continue from here in a new session, as a branch.")
+            label = tr("Branch")
+            tip = tr("Continue from here in a new session, as a branch.")
             return _button("branch", action, "split", label, tip, label)
 
 
@@ -97,8 +100,11 @@ def answer_buttons(row: TurnFooterRow) -> Box:
     return Frame(line, (-5, 0, 0, 0))  # its first icon begins where texts do
 
 
-_FOLD_OVER_LINES, _FOLD_OVER_CHARS = 40, 4_000  # a pasted wall of text is folded above
-_FOLDED_LINES, _FOLDED_CHARS = 24, 2_500
+# a pasted wall of text is folded above
+_FOLD_OVER_LINES = 40
+_FOLD_OVER_CHARS = 4_000
+_FOLDED_LINES = 24
+_FOLDED_CHARS = 2_500
 _MAX_CHIP = 380  # pixels of one attachment, without its thumbnail
 
 
@@ -107,18 +113,22 @@ class _Bubble(Box):
 
     def __init__(self, stack: BlockStack, more: Button | None) -> None:
         super().__init__()
-        self.stack, self._more = stack, more
+        self.stack = stack
+        self._more = more
 
     def height(self, width: float) -> float:
         """Take a width; `rect` is from then on what the bubble needs of it, at its end."""
-        pad, (above, below) = scaled(16), (scaled(11), scaled(12))
+        pad = scaled(16)
+        above = scaled(11)
+        below = scaled(12)
         widest = min(width, max(scaled(280), width * 0.82)) - 2 * pad
         self.stack.arrange(0, 0, widest)
         blocks = self.stack.blocks
         if blocks and not any(isinstance(part, CodeBlock) for part in blocks):
             widest = min(widest, max(part.text.document.idealWidth() for part in blocks) + 1)
         if self._more is not None:
-            widest, below = max(widest, scaled(220)), below + 4 + round(self._more.height(0))
+            widest = max(widest, scaled(220))
+            below = below + 4 + round(self._more.height(0))
         left = width - widest - pad
         bottom = above + self.stack.arrange(left, above, widest)
         if self._more is not None:
@@ -143,14 +153,19 @@ class UserMessageItem(RowItem):
     """A bubble at the right; only code is marked up, very long texts are folded until opened."""
 
     def __init__(self, row: UserRow, context: ItemContext, tools: ItemTools) -> None:
-        notes, text, more = list[str](), row.text, None
+        notes = list[str]()
+        text = row.text
+        more = None
         chips = list[Box]()
         if row.prompt:
             chips.append(_chip(row.prompt, row.prompt, "file-text"))
             notes.append(tr("From {prompt}", "a prompt file", prompt=row.prompt))
         for number, note in enumerate(row.attachments):
-            name, icon, label = attachment_name(note.attachment), attachment_icon(note.attachment), note.label
-            action, words = OpenOutput(note.attachment.digest), tr("Open {name}", name=label)
+            name = attachment_name(note.attachment)
+            icon = attachment_icon(note.attachment)
+            label = note.label
+            action = OpenOutput(note.attachment.digest)
+            words = tr("Open {name}", name=label)
             chip = _chip(label, name, icon, note)
             tip = f"{label}\n{explain_outdated()}" if note.is_outdated else label
             chips.append(Button(f"attachment:{number}", action, chip, words, "chip", tip=tip))
@@ -199,7 +214,8 @@ class UserMessageItem(RowItem):
 def _chip(label: str, name: str, icon: str, note: AttachmentNote | None = None, tint: str = "") -> Box:
     """Return a chip below the bubble: a name, which is cut where it is too long, and what follows."""
     is_warning = note is not None and (note.is_left_out or note.is_outdated)
-    image, color = note.attachment.image if note else None, "warn" if is_warning else "muted"
+    image = note.attachment.image if note else None
+    color = "warn" if is_warning else "muted"
     facts = label.removeprefix(name)
 
     def cut(metrics: QFontMetricsF, _label: str, room: float) -> str:

@@ -80,7 +80,8 @@ class TableLayout(TextLayout):
     def __init__(self, style: ChatStyle, block: Table, form: QTextTableFormat) -> None:
         """Make an empty table in which the rows of `block`, the first of them headings, are to be written."""
         super().__init__(style, style.font(BODY))
-        self.is_table, self._widths = True, list[float]()
+        self.is_table = True
+        self._widths = list[float]()
         columns = max(1, len(block.alignments))
         self.table = QTextCursor(self.document).insertTable(len(block.rows), columns, form)
         self._needs = [
@@ -297,7 +298,8 @@ class DocumentWriter:
         for number, (span, drawing) in enumerate(queue):
             following, next_drawing = queue[number + 1] if number + 1 < len(queue) else (None, None)
             if drawing is not None:
-                style, size = self._style, max(_HEADINGS.get(place.heading, BODY), BODY)
+                style = self._style
+                size = max(_HEADINGS.get(place.heading, BODY), BODY)
                 color = style.color(place.layout.color)
                 image, form = formula_image(drawing, style.font(size), color, style.ratio)
                 place.layout.insert_image(cursor, image, form, span.text)
@@ -326,7 +328,9 @@ class DocumentWriter:
         return drawing
 
     def _write_text(self, place: _Place, span: Span, text: str) -> None:
-        cursor, decorations, form = place.cursor, place.layout.decorations, self._format(span, place.heading)
+        cursor = place.cursor
+        decorations = place.layout.decorations
+        form = self._format(span, place.heading)
         parts = wrap_long_line(text)
         cursor.insertText(parts[0].replace("\n", "\u2028"), form)
         for part in parts[1:]:
@@ -338,7 +342,9 @@ class DocumentWriter:
             cursor.insertText(part.replace("\n", "\u2028"), form)
 
     def _write_inline_code(self, place: _Place, span: Span) -> None:
-        cursor, layout, form = place.cursor, place.layout, self._format(span, place.heading)
+        cursor = place.cursor
+        layout = place.layout
+        form = self._format(span, place.heading)
         is_isolated = _is_from_right(cursor)
         if not cursor.positionInBlock():  # else its background begins left of the paragraph
             indented = cursor.blockFormat()
@@ -346,7 +352,8 @@ class DocumentWriter:
             cursor.setBlockFormat(indented)
         if is_isolated:  # else signs at its ends would stand on its other side
             layout.insert_hidden(cursor, _LEFT_TO_RIGHT_ISOLATE, _hidden_format())
-        start, block = cursor.positionInBlock(), cursor.blockNumber()
+        start = cursor.positionInBlock()
+        block = cursor.blockNumber()
         text = span.text[:LINE_LIMIT]
         cursor.insertText(text[:-1], form)
         cursor.insertText(text[-1:], self._padded_format(form))

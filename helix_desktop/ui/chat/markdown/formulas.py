@@ -68,7 +68,8 @@ def draw_formula(source: str, *, displayed: bool) -> FormulaDrawing | None:
         formula = Latex(source, size=_EM, inline=not displayed, margin=0.0)
         if not _has_all_signs(formula.mathml, formula.font):
             return None
-        root, svg = formula.svgxml(), formula.svg()
+        root = formula.svgxml()
+        svg = formula.svg()
     except Exception:  # noqa: BLE001 - a model wrote the source, and the library raises whatever fails in it
         return None
     _, top, width, height = (float(number) / _EM for number in root.attrib["viewBox"].split())
@@ -80,7 +81,8 @@ def _nesting(source: str) -> int:
 
     Groups that don't close with their own end, which the library closes somewhere, cost too much.
     """
-    cost, ends = 0, list[str]()
+    cost = 0
+    ends = list[str]()
     for match in _EDGE.finditer(source):
         sign = match.group()
         if sign.startswith(("{", "\\left", "\\begin")):
@@ -168,7 +170,8 @@ def formula_image(
     while QFontMetrics(lower).descent() < drawing.depth * em:
         lower.setPixelSize(lower.pixelSize() + 1)
     descent = QFontMetrics(lower).descent()
-    width, height = drawing.width * em, drawing.height * em
+    width = drawing.width * em
+    height = drawing.height * em
     above = height - drawing.depth * em  # the baseline
     line_height = descent + max(above, float(QFontMetrics(font).ascent()))
     size = QSize(math.ceil(width * ratio), math.ceil(line_height * ratio))

@@ -35,7 +35,9 @@ MAX_MARKDOWN_CHARS = 40_000
 _MAX_CELLS = 3_000  # of a table
 _MAX_PIECES = 6_000  # runs of words, code and formulas of a section: laying so many out takes about a second
 _MAX_NESTED = 20  # levels; a quote is one, a list with its item two
-_MIN_STEPS, _STEPS_PER_CHAR = 20_000, 6  # of reading; what people write takes about one a character
+# of reading; what people write takes about one a character
+_MIN_STEPS = 20_000
+_STEPS_PER_CHAR = 6
 _STEPS = "steps_left"  # key of what a parser knows of its text
 
 _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
@@ -91,7 +93,8 @@ def _is_formula(text: str, begin: str, start: int, end: int) -> bool:
         return _SIGNS.search(words) is not None
     if begin != "$":
         return bool(words.strip())
-    before, after = text[: start - 1][-1:], text[end + 1 : end + 2]
+    before = text[: start - 1][-1:]
+    after = text[end + 1 : end + 2]
     touches_words = before.isalnum() or after.isalnum()
     has_space = not words or words[0].isspace() or words[-1].isspace()
     is_math = bool(_SIGNS.search(words) or _VARIABLE.fullmatch(words))
@@ -250,7 +253,8 @@ class _PermissiveMarkdownIt(MarkdownIt):
 
     def __init__(self, preset: str, options: dict[str, Any]) -> None:
         super().__init__(preset, options)
-        self.inline, self.block = _CountingInlineParser(), _BoundedBlockParser()
+        self.inline = _CountingInlineParser()
+        self.block = _BoundedBlockParser()
         self.configure(preset, options)
 
     def validateLink(self, url: str) -> bool:
@@ -418,7 +422,8 @@ class _Flattener:
             case "table_open":
                 self._flush_marker()
                 self._close_prose()
-                self._rows, self._alignments = [], []
+                self._rows = []
+                self._alignments = []
             case "tr_open":
                 self._rows.append([])
             case "th_open" | "td_open":

@@ -138,7 +138,8 @@ class _SectionSplitter:
                 self._start(min(self._at, len(text)))
             elif text[self._at : end].strip(" \t") == "":
                 if self._is_empty:
-                    self._item, self._is_empty = None, False
+                    self._item = None
+                    self._is_empty = False
                 self._after_blank = True
                 self._at = end + 1
             else:
@@ -157,7 +158,10 @@ class _SectionSplitter:
 
     def _start(self, position: int) -> None:
         self._begin = position
-        self._after_blank, self._item, self._is_uncertain, self._is_empty = True, None, False, False
+        self._after_blank = True
+        self._item = None
+        self._is_uncertain = False
+        self._is_empty = False
 
     def _take(self, end: int) -> Iterator[MarkdownSection]:
         fence = None if self._text[self._at].isalpha() else _FENCE.match(self._text, self._at)
@@ -212,7 +216,8 @@ class _SectionSplitter:
                 return
             self._is_uncertain = True
         elif self._after_blank:
-            self._item, self._is_uncertain = None, False
+            self._item = None
+            self._is_uncertain = False
         elif self._item is not None:
             self._is_uncertain = True
 
@@ -229,7 +234,8 @@ class _SectionSplitter:
             if not indent:
                 yield from self._flush(self._at)
             self._at = min(after, len(text))
-            self._item, self._after_blank = None, True
+            self._item = None
+            self._after_blank = True
             return
         yield from self._flush(self._at)
         start = fence.end()
@@ -274,7 +280,8 @@ def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[Mark
 
 def _code_ranges(text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
     """Return where the sections of some code begin and end, and what stood before each of them."""
-    at, end = start, -1
+    at = start
+    end = -1
     while end < stop:
         line_end = text.find("\n", at, stop)
         line_end = stop if line_end < 0 else line_end
@@ -364,7 +371,8 @@ class MarkdownStream:
         """Show all that is still open, and what follows, as code: to read it again with each piece of text
         would take more and more time."""
         self.frozen.append(TopLevelBlock(0, plain_blocks("")[:1]))
-        self.fence, self.open = OpenFence("", 0, _NEVER), ()
+        self.fence = OpenFence("", 0, _NEVER)
+        self.open = ()
         self._feed_fence()
 
     def _enter_fence(self, block: TopLevelBlock) -> None:

@@ -125,7 +125,8 @@ class TextLayout:
         cursor.mergeBlockFormat(form)
 
     def layout(self, width: float) -> float:
-        self.width, self.content_width = width, max(width, self.least_width)
+        self.width = width
+        self.content_width = max(width, self.least_width)
         self.document.setTextWidth(self.content_width)
         self.scroll_to(self.offset)
         return self.refresh()
@@ -141,7 +142,8 @@ class TextLayout:
         return max(min(_MIN_HANDLE, self.width), self.width * self.width / self.content_width)
 
     def scroll_to(self, offset: float) -> bool:
-        before, self.offset = self.offset, max(0.0, min(self.max_offset, offset))
+        before = self.offset
+        self.offset = max(0.0, min(self.max_offset, offset))
         return self.offset != before
 
     def scroll_by_key(self, key: int) -> bool:
@@ -218,7 +220,9 @@ class TextLayout:
     def _paint_decoration(self, painter: QPainter, number: int) -> None:
         """Draw what belongs to a block; the bars of a quote go on from those of the block before it."""
         decoration, before = (self.decorations.get(at, NO_DECORATION) for at in (number, number - 1))
-        document, style, block = self.document, self.style, self.document.findBlockByNumber(number)
+        document = self.document
+        style = self.style
+        block = self.document.findBlockByNumber(number)
         rect = document.documentLayout().blockBoundingRect(block)
         line = block.layout().lineAt(0)
         is_from_right = block.blockFormat().rightMargin() > 0  # where its paragraph begins, not only its line
@@ -254,7 +258,8 @@ class TextLayout:
             font = self.document.defaultFont()
             painter.setFont(font)
             painter.setPen(faint)
-            gap, wide = style.px(MARKER_GAP), style.width(decoration.marker, font)
+            gap = style.px(MARKER_GAP)
+            wide = style.width(decoration.marker, font)
             # Between marks from right to left, the dot of a number stands on its left.
             marker = f"\u200f{decoration.marker}\u200f" if is_from_right else decoration.marker
             painter.drawText(base + QPointF(gap if is_from_right else -wide - gap, 0), marker)
@@ -281,7 +286,8 @@ class TextLayout:
         cursor.setPosition(min(position, self.length))
         unit = QTextCursor.SelectionType
         cursor.select(unit.BlockUnderCursor if whole_block else unit.WordUnderCursor)
-        start, end = cursor.selectionStart(), cursor.selectionEnd()
+        start = cursor.selectionStart()
+        end = cursor.selectionEnd()
         if whole_block and start < end and start != cursor.block().position():
             start = self.document.findBlock(end).position()
         return start, end
@@ -312,7 +318,8 @@ class TextLayout:
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         haystack = to_lower(self._with_sources(self.document.toPlainText(), 0, self.length))
-        ranges, needle = [], to_lower(needle)
+        ranges = []
+        needle = to_lower(needle)
         at = haystack.find(needle) if needle else -1
         end = position = 0  # of the last hit: the end in the haystack, and its position
         while at >= 0:
@@ -325,7 +332,8 @@ class TextLayout:
 
     def _with_sources(self, text: str, start: int, end: int) -> str:
         """Return a text that stands between two positions of the document, with sources in their places."""
-        parts, done = [], 0
+        parts = []
+        done = 0
         for position, source in self._sources.items():
             if start <= position < end:
                 parts += [slice_units(text, done, position - start), source]

@@ -26,7 +26,9 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-MAX_FILES, MAX_LINES = 50, 600  # that a card lays out within 16 ms; more is shown in Changes
+# that a card lays out within 16 ms; more is shown in Changes
+MAX_FILES = 50
+MAX_LINES = 600
 MAX_EDITED_LINES = 100  # of an edit that waits: their colors are found at once, too
 FOLDED_LINES = 40  # lines that a card shows before all are asked for
 _MAX_CHARACTERS = 400  # of a line
@@ -164,7 +166,8 @@ def _card_line(line: DiffLine, diff: FileDiff, runs: Sequence[ColoredRun]) -> Ca
 
 
 def edited_file_lines(file: EditedFile, most: int) -> FileLines:
-    diff, notes = file.diff, list[str]()
+    diff = file.diff
+    notes = list[str]()
     if not diff.hunks:  # an image too: what would be written is not its look
         notes = describe_without_lines(replace(diff, kind="binary") if diff.kind == "image" else diff)
     elif diff.before is None:

@@ -88,7 +88,8 @@ def subagent_figures(row: ToolRow, now_ms: int, fits: Callable[[str], bool] = bo
 
     Where not all of it fits, the first ones are left out: half of a figure would read as another one.
     """
-    status, parts = row.subagent_status, list[str]()
+    status = row.subagent_status
+    parts = list[str]()
     if status is None:
         return ""
 
@@ -184,7 +185,8 @@ def text_of_row(row: Row) -> str:
 
 def _ask_source(row: AskRow) -> str:
     if isinstance(row, ApprovalRow):
-        request, offers = row.request, map(translate, row.offers)
+        request = row.request
+        offers = map(translate, row.offers)
         if request.kind == "command":
             return _join_lines(row.detail, translate(request.effect) or row.summary, *offers)
         words = row.detail or edited_text(request.edits)
@@ -267,11 +269,13 @@ def _tool_name(row: ToolRow) -> str:
 
 def _ask_name(row: AskRow) -> str:
     if isinstance(row, QuestionRow):
-        subagent, question = row.question.subagent_title, row.question.text
+        subagent = row.question.subagent_title
+        question = row.question.text
         if subagent:
             return tr("Question of subagent {subagent}: {question}", subagent=subagent, question=question)
         return tr("Question: {question}", question=question)
-    subagent, call = row.request.subagent_title, row.summary
+    subagent = row.request.subagent_title
+    call = row.summary
     if subagent and row.is_sandboxed:
         return tr("Approval needed by subagent {subagent}, sandboxed: {call}", subagent=subagent, call=call)
     if subagent:
@@ -353,7 +357,8 @@ def figures_text(row: ToolRow) -> str:
     if row.state == "interrupted" and did_not_run(row.shown_lines.head):
         return tr("did not run")
     parts = list(filter(None, [_output_text(row)]))
-    took_ms, outcome = row.answer.duration_ms, row.answer.outcome
+    took_ms = row.answer.duration_ms
+    outcome = row.answer.outcome
     if row.answer.call_id and (outcome == "ran" or (took_ms and outcome != "denied")):
         duration = format_duration(took_ms)
         was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
@@ -387,7 +392,8 @@ def _output_text(row: ToolRow) -> str:
 
 def _denial_text(model_text: str) -> str:
     """Return why a call was denied, from what the model reads of it; empty if the user gave none."""
-    reason, rule = denial_reason(model_text), denying_rule(model_text)
+    reason = denial_reason(model_text)
+    rule = denying_rule(model_text)
     if reason:
         return tr("“{reason}”", reason=escape_invisible(ellipsize(" ".join(reason.split()), _REASON_CHARS)))
     if rule:
@@ -403,7 +409,8 @@ def _sent_text(row: ToolRow) -> str:
     """Return how much of an output is sent, or was until a marker or a note came to stand for it."""
     tokens = format_token_count(row.tokens)
     if whole := row.answer.full_tokens:
-        part, size = format_tokens(row.tokens), format_tokens(output_tokens(whole))
+        part = format_tokens(row.tokens)
+        size = format_tokens(output_tokens(whole))
         tokens = tr("{part} of {whole} tokens", part=part, whole=size)
     if _is_sent(row):
         return tr("{tokens} in context", tokens=tokens)

@@ -56,7 +56,9 @@ class RunningOutput(msgspec.Struct, frozen=True):
         return cls(started_at_ms, lines if any(lines) else ())
 
 
-MAX_LINES, MAX_BYTES = 1_000, 96 * 1024  # that a card lays out within 16 ms
+# that a card lays out within 16 ms
+MAX_LINES = 1_000
+MAX_BYTES = 96 * 1024
 
 ToolState: TypeAlias = Literal[
     "waiting", "approval", "question", "running", "ok", "failed", "denied", "interrupted", "stopped"
@@ -148,7 +150,8 @@ class HeadAndTail(msgspec.Struct, frozen=True):
         return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
 
 
-HEAD_LINES, TAIL_LINES = 14, 6
+HEAD_LINES = 14
+TAIL_LINES = 6
 MIN_HIDDEN_LINES = 3  # fewer take less room than the line that stands for them
 
 
@@ -288,7 +291,8 @@ class ToolRow(msgspec.Struct, frozen=True, dict=True):
     @property
     def subagent_status(self) -> SubagentProgress | None:
         """How far its subagent is, or what the answer says of the one that gave it, or was to give it."""
-        answer, usage = self.answer, self.answer.delegated
+        answer = self.answer
+        usage = self.answer.delegated
         if not self.answer_seq:
             return self.progress
         if usage is None:
@@ -501,7 +505,9 @@ class ChatModel(QObject):
 
     def reset(self, rows: Iterable[Row], *, is_loading: bool = False) -> None:
         """Show other rows, whose keys differ; `is_loading`: they are being read."""
-        self._rows, self._index, self.is_loading = list(rows), None, is_loading
+        self._rows = list(rows)
+        self._index = None
+        self.is_loading = is_loading
         self._arriving.clear()
         self.rows_reset.emit()
 

@@ -149,7 +149,8 @@ class _Group(msgspec.Struct, eq=False):
         refused = tr("the model's summary wasn't used") if self.is_refused else ""
         words = (*titles, cached, next(iter(self.reasons), ""), refused, retaken_text(self.retaken))
         text = self.text or " · ".join(filter(None, (change, *words)))
-        seq, is_handover = self.handover_seq or self.seqs[0], bool(self.handover_seq)
+        seq = self.handover_seq or self.seqs[0]
+        is_handover = bool(self.handover_seq)
         active = tuple(
             seq
             for seq in self.seqs
@@ -214,7 +215,8 @@ class ContextLines:
         if size is not None:
             freed = size.before - size.after
             # What came between two of them, as an undo, counts before both: they freed no other tokens.
-            group.before, group.after = group.before - group.after + size.before, size.after
+            group.before = group.before - group.after + size.before
+            group.after = size.after
         elif not isinstance(event, HandoverMade):
             freed = event.saved
         group.retaken += transcript.retaken.get(seq, 0)
@@ -328,7 +330,8 @@ class TurnEnds:
             return self._attempt_rows(recorded, event)
         self._is_budget_spent = event.how == "failed" and event.cause == "budget"
         self._limited = (recorded, event) if self._is_budget_spent else None
-        self._outcome, self._end = event.how, _end_row(recorded, event) or self._cut_row(recorded.seq)
+        self._outcome = event.how
+        self._end = _end_row(recorded, event) or self._cut_row(recorded.seq)
         if event.how != "done":
             return [self._end] if self._end else []
         footer: list[Row] = [] if is_subagent else [TurnFooterRow(RowKey(recorded.seq))]
@@ -344,7 +347,8 @@ class TurnEnds:
 
     def _cut_row(self, seq: int) -> DividerRow | NoticeRow | None:
         """Return the line that says why the answer of a turn that is done is not whole; None if it is."""
-        key, text = RowKey(seq, part="cut"), cut_off_text(self._cut, self._bound)
+        key = RowKey(seq, part="cut")
+        text = cut_off_text(self._cut, self._bound)
         actions = (ControlTurn("continue" if self._cut in ("length", "context", "paused") else "retry"),)
         if self._cut in ("length", "paused"):
             return DividerRow(key, "interrupted", text, actions=actions)
@@ -372,7 +376,8 @@ class TurnEnds:
         return [row]
 
     def on_user_message(self, *, new_turn: bool) -> list[Row]:
-        end, self._end = self._end, None
+        end = self._end
+        self._end = None
         if new_turn:
             self._attempts = 0
         if end is None or not end.actions:
@@ -389,7 +394,8 @@ def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRo
     if ended.how != "failed":
         both = ControlTurn("continue"), ControlTurn("retry")
         return DividerRow(key, "interrupted", _stop_text(ended), actions=both)
-    what, why = translate(ended.what), translate(ended.why)
+    what = translate(ended.what)
+    why = translate(ended.why)
     if ended.cause == "budget":
         fix = tr("Raise the budget to continue.")
         budget = ApplyRemedy("set_budget")
@@ -486,10 +492,12 @@ class ChatRows(ToolRows):
         return rows
 
     def updated_states(self, transcript: Transcript) -> list[Row]:
-        rows, states = self._updated_badges(transcript), MessageStates(transcript)
+        rows = self._updated_badges(transcript)
+        states = MessageStates(transcript)
         for key, row in self.rows.items():
             if isinstance(row, UserRow) and not row.is_side:
-                note, cover = context_note(states.state_of(key.seq)), states.cover_of(key.seq)
+                note = context_note(states.state_of(key.seq))
+                cover = states.cover_of(key.seq)
                 cover_seq = cover.seq if cover is not None and note else 0
                 rows += self._change(key, context_note=note, cover_seq=cover_seq)
             elif isinstance(row, AssistantRow) and transcript.messages.item(key.seq) is not None:
@@ -677,7 +685,8 @@ class ChatRows(ToolRows):
                 if most_tokens:
                     usage.append(tr("{used} of {budget} tokens", used=tokens, budget=most_tokens))
                 if most_cost:
-                    used, budget = format_usd(cost), format_usd(most_cost)
+                    used = format_usd(cost)
+                    budget = format_usd(most_cost)
                     usage.append(tr("{used} of {budget}", "money used of a budget", used=used, budget=budget))
                 what = tr("The session budget is almost used up.")
                 fix = tr("The turn stops when the budget runs out.")
@@ -703,7 +712,8 @@ class ChatRows(ToolRows):
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
-    rows, transcript = ChatRows(), Transcript()
+    rows = ChatRows()
+    transcript = Transcript()
     for recorded in log:
         transcript.apply(recorded)
         rows.add(recorded, transcript)

@@ -168,7 +168,8 @@ class ToolRows:
 
     def _updated_staleness(self, transcript: Transcript) -> list[Row]:
         """Let rows say that their file changed, or is again as it was, since they were asked for last."""
-        now, before = transcript.stale_digests, self._stale_digests
+        now = transcript.stale_digests
+        before = self._stale_digests
         self._stale_digests = dict(now)
         changed = {digest for digest in {**before, **now} if now.get(digest) != before.get(digest)}
         keys = (key for digest in changed for key in self._keys_by_source.get(digest, ()))
@@ -189,7 +190,8 @@ class ToolRows:
 
     def _updated_badges(self, transcript: Transcript) -> list[Row]:
         """Let calls say where their output stands, and in which form, since the window was rewritten."""
-        states, rows = MessageStates(transcript), list[Row]()
+        states = MessageStates(transcript)
+        rows = list[Row]()
         sent = sent_outputs(transcript.window.entries(), transcript)
         for key in self._keys_of_answers:
             rows += self._update_badge(key, states, transcript, sent)

@@ -73,7 +73,9 @@ class MatchCounter(QObject):
 
     def start(self, query: str) -> None:
         """Count the hits of a text in lower case; an empty one ends counting."""
-        self._query, self._counts, self._stale = query, [], set()
+        self._query = query
+        self._counts = []
+        self._stale = set()
         self._schedule()
 
     def count_in(self, row: int) -> int:
@@ -200,7 +202,8 @@ class ChatFinder(QObject):
             self.counter.start(to_lower(query))
         self.query = to_lower(query)
         self._forward = direction >= 0
-        model, items = self._chat_viewport.model, self._chat_viewport.item_cache
+        model = self._chat_viewport.model
+        items = self._chat_viewport.item_cache
         if not query or not len(model):
             current = self.current[0].row if self.current is not None else None  # where the user reads
             for key, section in self._opened:
@@ -224,7 +227,9 @@ class ChatFinder(QObject):
     def clear(self) -> None:
         self._timer.stop()
         self._opened.clear()
-        self.query, self.current, self._pending_rows = "", None, iter(())
+        self.query = ""
+        self.current = None
+        self._pending_rows = iter(())
         self.counter.start("")
 
     def matches(self, item: RowItem) -> dict[int, list[tuple[int, int]]]:
@@ -270,7 +275,8 @@ class ChatFinder(QObject):
 
     def _go_to(self, index: int, origin: TextPosition | None) -> bool:
         if origin is None and self._count_matches(index) < self.counter.count_in(index):
-            row, items = self._chat_viewport.model.raw_row(index), self._chat_viewport.item_cache
+            row = self._chat_viewport.model.raw_row(index)
+            items = self._chat_viewport.item_cache
             for section in self._sections_of(row):  # they hide some of them
                 if not items.is_open(row.key, section):
                     items.toggle(row.key, section)

@@ -68,7 +68,8 @@ _NOTCH = 120.0
 
 def scroll_by_wheel(text: TextLayout | None, event: QWheelEvent) -> bool:
     """Scroll the table below the mouse sideways; False when the wheel does not turn that way."""
-    angle, pixels = event.angleDelta(), event.pixelDelta()
+    angle = event.angleDelta()
+    pixels = event.pixelDelta()
     is_shifted = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
     across = angle.x() or (angle.y() if is_shifted else 0)
     if text is None or not text.max_offset or not (is_shifted or abs(across) > abs(angle.y())):
@@ -96,7 +97,8 @@ class MouseHandler(ListMouse):
         if self.guard.accepts_click(located.item.key, area.action):
             if isinstance(located.item, RowItem) and isinstance(area.action, ScrollText):
                 text = located.item.text(area.action.text_number)
-                wide, self._dragged = text.handle_width, text
+                wide = text.handle_width
+                self._dragged = text
                 left = text.x + (text.width - wide) * text.offset / text.max_offset
                 self._grip = located.x - left if left <= located.x <= left + wide else wide / 2
                 self._drag(text, located.x)
@@ -176,7 +178,9 @@ class ApprovalClickGuard(QObject):
 
     def __init__(self, chat_viewport: ChatViewport, clock: Callable[[], float]) -> None:
         super().__init__(chat_viewport)
-        self._chat_viewport, self._model, self._clock = chat_viewport, chat_viewport.model, clock
+        self._chat_viewport = chat_viewport
+        self._model = chat_viewport.model
+        self._clock = clock
         self._shown_since: dict[Hashable, float] = {}
         self._places: dict[Hashable, tuple[int, ...]] = {}
         self._still_since: dict[Hashable, float] = {}  # of cards that have moved
@@ -312,9 +316,11 @@ def _send_all_entries(row: ToolRow) -> list[MenuEntry]:
     if not row.can_change_form:
         return []
     if is_cached_whole(row):
-        label, glyph = translate(STATE_WORDS["cached"].verb), "undo-2"
+        label = translate(STATE_WORDS["cached"].verb)
+        glyph = "undo-2"
     elif row.form != "full":
-        label, glyph = tr("Send all of it"), "maximize-2"
+        label = tr("Send all of it")
+        glyph = "maximize-2"
     else:
         return []
     return [MenuEntry("send_all", SendAll(row.answer_seq), label, glyph)]

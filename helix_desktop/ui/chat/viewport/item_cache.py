@@ -165,7 +165,8 @@ class ItemCache:
         return new_item
 
     def _make_safely(self, index: int, context: ItemContext, markdown: LazyMarkdown | None) -> RowItem:
-        row, shape = self._model.row(index), self._model.raw_row(index)
+        row = self._model.row(index)
+        shape = self._model.raw_row(index)
         if shape.key not in self._failed:
             try:
                 return self._make_item(row, context, markdown)
@@ -314,7 +315,8 @@ _PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 
 class ChatViewport(ListViewport):
     def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
         super().__init__(item_cache, viewport, bar, BOTTOM_GAP, follows_end=True)
-        self.model, self.item_cache = model, item_cache
+        self.model = model
+        self.item_cache = item_cache
         self.is_in_use: Callable[[], bool] = lambda: False
         """Whether the user points at, marks or has the keyboard on something of it."""
         self._pending_keys: set[RowKey] = set()
@@ -337,7 +339,8 @@ class ChatViewport(ListViewport):
 
     def show_own_message(self, direction: int) -> None:
         """Bring the user's next (1) or previous (-1) message to the top; behind the last one, the end."""
-        top, placed = self.style.px(8), self.scroll_layout.placed
+        top = self.style.px(8)
+        placed = self.scroll_layout.placed
         if direction < 0:
             above = [row.row_index for row in placed if row.y < top - 1]
             indexes = range(0)
@@ -368,7 +371,8 @@ class ChatViewport(ListViewport):
 
     def flush(self) -> None:
         start = time.perf_counter()
-        waiting, self._pending_keys = self._pending_keys, set()
+        waiting = self._pending_keys
+        self._pending_keys = set()
         for key in waiting:
             index = self.model.index_of(key)
             if index is not None and self._update_in_place(index, key):

@@ -117,7 +117,9 @@ class NewRowsButton(EnterActivates, QPushButton):
 
     @staticmethod
     def _hidden_ask(chat_viewport: ChatViewport) -> AskRow | None:
-        asks, first, edge = chat_viewport.model.asks(), chat_viewport.model.first_ask, scaled(_EDGE)
+        asks = chat_viewport.model.asks()
+        first = chat_viewport.model.first_ask
+        edge = scaled(_EDGE)
         is_shown = any(
             row.row_index >= first and row.y < chat_viewport.height - edge and row.y + row.height > edge
             for row in chat_viewport.scroll_layout.placed
@@ -125,7 +127,8 @@ class NewRowsButton(EnterActivates, QPushButton):
         return asks[0] if asks and not is_shown else None
 
     def _update(self, chat_viewport: ChatViewport, area: QWidget) -> None:
-        unseen_count, ask = chat_viewport.unseen_count, self._hidden_ask(chat_viewport)
+        unseen_count = chat_viewport.unseen_count
+        ask = self._hidden_ask(chat_viewport)
         words = tr.plural(unseen_count, "%n new", "%n new") if unseen_count else tr("Latest")
         name = tr("{label}: go to the end of the conversation", label=words)
         if ask is not None:
@@ -135,10 +138,12 @@ class NewRowsButton(EnterActivates, QPushButton):
             self.setText(words)
             self.setAccessibleName(name)
         at_end = chat_viewport.is_following or chat_viewport.is_at_end
-        size, corner = self.sizeHint(), area.geometry()
+        size = self.sizeHint()
+        corner = area.geometry()
         left = corner.x() + (corner.width() - size.width()) // 2
         place = QRect(left, corner.bottom() - size.height() - _BOTTOM_MARGIN, size.width(), size.height())
-        top, bottom = place.top() - corner.top(), place.bottom() - corner.top()
+        top = place.top() - corner.top()
+        bottom = place.bottom() - corner.top()
         covers_ask = any(
             isinstance(chat_viewport.model.raw_row(row.row_index), AskRow)
             and row.y < bottom
@@ -228,7 +233,8 @@ class ChatView(RowListView):
             if isinstance(row, UserRow | TurnFooterRow) and row.versions is not None:
                 if row.versions.session_ids != tuple(versions):
                     continue
-                placed, focused = viewport.placed_row(index), viewport.widget_pool.focused_widget()
+                placed = viewport.placed_row(index)
+                focused = viewport.widget_pool.focused_widget()
                 has_focus = focused is not None and focused.index == index
                 name = focused.stop_name if focused is not None and has_focus else ""
                 return row.key, placed.y if placed is not None else viewport.style.px(8), name
@@ -315,7 +321,8 @@ class ChatView(RowListView):
 
     def _open_in_window(self, index: int) -> None:
         """Show all of what a card asks about, with its answers, until it is answered."""
-        item, model = self.chat_viewport.item(index), self.chat_viewport.model
+        item = self.chat_viewport.item(index)
+        model = self.chat_viewport.model
         row = model.raw_row(index)
         assert isinstance(item, ApprovalItem)
         assert isinstance(row, ApprovalRow)
@@ -430,7 +437,8 @@ class ChatView(RowListView):
     def mark_option(self, index: int, number: int) -> None:
         """Choose an option of the question of a row, or no longer; the keyboard goes along on its card."""
         viewport = self.chat_viewport
-        row, focused = viewport.model.raw_row(index), viewport.widget_pool.focused_widget()
+        row = viewport.model.raw_row(index)
+        focused = viewport.widget_pool.focused_widget()
         assert isinstance(row, QuestionRow)
         viewport.item_cache.mark(row, number)
         viewport.relayout_in_place(index)
@@ -451,7 +459,8 @@ class ChatView(RowListView):
         self.chat_viewport.refresh()
 
     def _toggle(self, index: int, section: RowSection) -> None:
-        row, items = self.chat_viewport.model.row(index), self.chat_viewport.item_cache
+        row = self.chat_viewport.model.row(index)
+        items = self.chat_viewport.item_cache
         items.toggle(row.key, section)
         self._read_keys.discard(row.key)
         self.chat_viewport.relayout_in_place(index)
@@ -516,7 +525,8 @@ class ChatView(RowListView):
 
     def _marks(self, index: int, item: ListItem) -> dict[int, list[TextMark]]:
         assert isinstance(item, RowItem)
-        style, theme = self.chat_viewport.style, self.chat_viewport.style.theme
+        style = self.chat_viewport.style
+        theme = self.chat_viewport.style.theme
         marks: dict[int, list[TextMark]] = {}
         for number, ranges in self.finder.matches(item).items():
             marks[number] = [TextMark(*span, style.color(theme.warn_soft)) for span in ranges]

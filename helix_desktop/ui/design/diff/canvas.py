@@ -51,8 +51,11 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-_FOLD_HEIGHT, _HEAD_HEIGHT = 24, 30  # pixels at 100 %
-_ICON_PX, _PAD = 13, 12
+# pixels at 100 %
+_FOLD_HEIGHT = 24
+_HEAD_HEIGHT = 30
+_ICON_PX = 13
+_PAD = 12
 _EMPTY = FileDiff("text")
 
 
@@ -73,7 +76,8 @@ class CollapsedRow(EnterActivates, Themed, QAbstractButton):
         self.setAccessibleName(self.text())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter = self._theme, QPainter(self)
+        theme = self._theme
+        painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.no_line))
         if self.hasFocus():
@@ -102,7 +106,8 @@ class HunkHead(Themed, QWidget):
 
     def show_hunk(self, number: int, hunk: Hunk, mark: HunkMark, *, is_redo: bool) -> None:
         """Stand above another hunk; `number` counts them from 0. `is_redo`: its button does it again."""
-        self._number, place = number, lines_of(hunk)
+        self._number = number
+        place = lines_of(hunk)
         self._place.set_text(hunk_words(hunk, mark))
         self.revert.setText(tr("Redo") if is_redo else tr("Revert"))
         self.revert.set_icon("redo-2" if is_redo else "undo-2")
@@ -143,7 +148,9 @@ class RowHeads:
         self, viewport: QWidget, open_fold: Callable[[int], object], revert: Callable[[int], object]
     ) -> None:
         """`open_fold` and `revert` get the number of a hunk."""
-        self._viewport, self._open_fold, self._revert = viewport, open_fold, revert
+        self._viewport = viewport
+        self._open_fold = open_fold
+        self._revert = revert
         self.start(_EMPTY)
         self._in_sight: dict[tuple[RowRangeKind, int], CollapsedRow | HunkHead] = {}
         self._free: dict[RowRangeKind, list[CollapsedRow | HunkHead]] = {"fold": [], "head": []}
@@ -153,7 +160,9 @@ class RowHeads:
 
         `marks` say what became of the hunks; none: they are as the diff says.
         """
-        self._diff, self._marks, self._is_redo = diff, marks, is_redo
+        self._diff = diff
+        self._marks = marks
+        self._is_redo = is_redo
 
     def mark_of(self, hunk: int) -> HunkMark:
         return self._marks[hunk] if hunk < len(self._marks) else NO_MARK
@@ -185,7 +194,9 @@ class RowHeads:
 
     def _put_away(self, key: tuple[RowRangeKind, int]) -> None:
         """Hide a row that is out of sight; the keyboard goes to the text."""
-        widget, parent, reasons = self._in_sight.pop(key), self._viewport.parentWidget(), Qt.FocusReason
+        widget = self._in_sight.pop(key)
+        parent = self._viewport.parentWidget()
+        reasons = Qt.FocusReason
         if parent is not None and has_keyboard(widget):
             is_by_keyboard = parent.window().testAttribute(BY_KEYBOARD)
             parent.setFocus(reasons.TabFocusReason if is_by_keyboard else reasons.OtherFocusReason)
@@ -241,7 +252,8 @@ class RowPlaces:
         self, rows: DiffRows, heights: RowHeights, count_lines: Callable[[RowRange], Sequence[int]]
     ) -> None:
         """`count_lines` says into how many lines each row of a range of lines breaks; empty: one each."""
-        self._rows, self._heights = rows, heights
+        self._rows = rows
+        self._heights = heights
         counts = [count_lines(part) if part.kind == "lines" else () for part in rows.row_ranges]
         self._tops_within = [
             [0, *accumulate(count * heights["lines"] for count in of_rows)] if of_rows else []
@@ -284,8 +296,10 @@ class RowPlaces:
             return
         first = min(max(0, bisect_right(self._tops, top) - 1), len(self._rows.row_ranges) - 1)
         for number in range(first, len(self._rows.row_ranges)):
-            row_range, begin = self._rows.row_ranges[number], self._tops[number]
-            within, height = self._tops_within[number], self._heights[row_range.kind]
+            row_range = self._rows.row_ranges[number]
+            begin = self._tops[number]
+            within = self._tops_within[number]
+            height = self._heights[row_range.kind]
             for at in range(self._row_within(number, max(0, top - begin)), row_range.count):
                 y = begin + (within[at] if within else at * height)
                 if y >= bottom:
@@ -294,7 +308,8 @@ class RowPlaces:
                 yield row_range.first + at, y, high, row_range, at
 
     def _row_within(self, number: int, y: int) -> int:
-        row_range, within = self._rows.row_ranges[number], self._tops_within[number]
+        row_range = self._rows.row_ranges[number]
+        within = self._tops_within[number]
         at = bisect_right(within, y) - 1 if within else y // self._heights[row_range.kind]
         return min(at, row_range.count - 1)
 
@@ -323,7 +338,8 @@ class RowPainter:
         self.line_height = round(metrics.lineSpacing()) + scaled(4)
         self.advance = metrics.horizontalAdvance("0")
         self._text_drop = (self.line_height - metrics.lineSpacing()) / 2
-        self._sign_width, self._number_pad = scaled(_SIGN_WIDTH), scaled(_NUMBER_PAD)
+        self._sign_width = scaled(_SIGN_WIDTH)
+        self._number_pad = scaled(_NUMBER_PAD)
 
     def number_width(self, largest: int) -> float:
         digits = max(3, len(str(largest)))
@@ -412,9 +428,11 @@ class RowPainter:
         for start, end in spans:
             for row, left, right in layout.parts_of(start, end) if end > start else ():
                 is_end = end >= END and row == layout.row_count - 1  # the line's end is selected, too
-                begin, stop = x + left, x + right + (self.advance if is_end else 0.0)
+                begin = x + left
+                stop = x + right + (self.advance if is_end else 0.0)
                 if stop > room.left() and begin < room.right() and (stop > begin or row == 0):
-                    begin, stop = max(begin, room.left() - _RADIUS), min(stop, room.right() + _RADIUS)
+                    begin = max(begin, room.left() - _RADIUS)
+                    stop = min(stop, room.right() + _RADIUS)
                     top = room.top() + row * self.line_height + 1
                     box = QRectF(begin, top, max(stop - begin, 2.0), self.line_height - 2)
                     painter.drawRoundedRect(box, _RADIUS, _RADIUS)
@@ -425,7 +443,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def __init__(self) -> None:
         super().__init__()
-        self._diff, self._opened = _EMPTY, set[int]()
+        self._diff = _EMPTY
+        self._opened = set[int]()
         self._columns = 0  # of the longest line
         self._widths: list[list[int]] = []  # columns of the lines of each hunk, as far as they are measured
         self._side_by_side = self._can_revert = False
@@ -457,16 +476,20 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         `path` gives the colors of its code. `can_revert` gives each hunk a head, with its mark; `is_redo`
         says that to revert one is a redo.
         """
-        self._diff, self._can_revert = diff or _EMPTY, can_revert
+        self._diff = diff or _EMPTY
+        self._can_revert = can_revert
         self._heads.start(self._diff, marks, is_redo=is_redo)
-        self._opened, self.current_row = set(), 0
-        rest, widths = _MEASURED_LINES, list[list[int]]()
+        self._opened = set()
+        self.current_row = 0
+        rest = _MEASURED_LINES
+        widths = list[list[int]]()
         for hunk in self._diff.hunks:
             widths.append([width_in_columns(line.text) for line in hunk.lines[:rest]])
             rest = max(0, rest - len(hunk.lines))
         self._widths = widths
         self._columns = max(_longest_width(self._diff), *map(max, filter(None, self._widths)), 0)
-        self._matches, self._match = {}, None
+        self._matches = {}
+        self._match = None
         self.syntax.start(diff, path)
         self._build()
         self._show_first_change()
@@ -502,7 +525,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def apply_theme(self) -> None:
         super().apply_theme()
         self._painter = RowPainter()
-        line, fold, head = self._painter.line_height, scaled(_FOLD_HEIGHT), scaled(_HEAD_HEIGHT)
+        line = self._painter.line_height
+        fold = scaled(_FOLD_HEIGHT)
+        head = scaled(_HEAD_HEIGHT)
         self._heights: RowHeights = {"lines": line, "fold": fold, "head": head}
         self._build()
 
@@ -513,7 +538,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         """
         is_at_first = self.verticalScrollBar().value() == self._first_scroll
         super().resizeEvent(event)
-        line, breaks_elsewhere = self._line_at_top(), self._columns_of_rows() != self._layouts.columns
+        line = self._line_at_top()
+        breaks_elsewhere = self._columns_of_rows() != self._layouts.columns
         if breaks_elsewhere:
             self._break_lines()
         self._update_bars()
@@ -532,7 +558,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
     def _build(self) -> None:
         """Make the rows again: for another diff, layout or text size, or an opened fold."""
         self._selection = DiffSelection("both", (0, 0), (0, 0))
-        beside, heads = self._side_by_side, self._can_revert
+        beside = self._side_by_side
+        heads = self._can_revert
         self.rows = DiffRows(self._diff, side_by_side=beside, has_heads=heads, opened=self._opened)
         self.current_row = max(0, min(self.current_row, len(self.rows) - 1))
         self._break_lines()
@@ -553,7 +580,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _count_lines(self, row_range: RowRange) -> Sequence[int]:
         """Return into how many lines each row breaks; empty if none of them does."""
-        columns, count, rows = self._layouts.columns, self._layouts.count_rows, row_range.rows
+        columns = self._layouts.columns
+        count = self._layouts.count_rows
+        rows = row_range.rows
         if not columns:
             return ()
         if not row_range.is_hunk:
@@ -579,7 +608,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _panes(self) -> list[Pane]:
         largest = max(len(self._diff.before_lines), len(self._diff.after_lines))
-        number, sign = self._painter.number_width(largest), float(scaled(_SIGN_WIDTH))
+        number = self._painter.number_width(largest)
+        sign = float(scaled(_SIGN_WIDTH))
         width = float(self.viewport().width())
         if self._side_by_side:
             middle = round(width / 2)
@@ -591,7 +621,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         return [Pane(0, 0, second, second + number + sign, width)]
 
     def _update_bars(self) -> None:
-        room, pane = self.viewport().height(), self._panes()[0]
+        room = self.viewport().height()
+        pane = self._panes()[0]
         bar = self.verticalScrollBar()
         bar.setRange(0, max(0, self._places.height - room))
         bar.setPageStep(max(1, room - self._painter.line_height))
@@ -612,7 +643,9 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _show_first_change(self) -> None:
         """Scroll down to the first change where it is below what is in sight, as in a low pane."""
-        start, bar, top = next(iter(self.rows.change_starts), None), self.verticalScrollBar(), 0
+        start = next(iter(self.rows.change_starts), None)
+        bar = self.verticalScrollBar()
+        top = 0
         if start is not None:
             bottom = self._places.top_of(start) + 2 * self._places.height_of(start)  # what it became, too
             if bottom > self.viewport().height():
@@ -622,15 +655,18 @@ class DiffCanvas(Themed, QAbstractScrollArea):
 
     def _show_words_at(self, row: int) -> None:
         """Scroll sideways to the first words that differ in a change, at a row or the next one below."""
-        pane, bar = self._panes()[0], self.horizontalScrollBar()
-        wide, x = int(pane.right - pane.text), 0
+        pane = self._panes()[0]
+        bar = self.horizontalScrollBar()
+        wide = int(pane.right - pane.text)
+        x = 0
         starts = self.rows.change_starts if bar.maximum() else ()
         start = next((start for start in starts if start >= row), None)
         line = self.rows.line_with_words(start) if start is not None else None
         if line is not None:
             x = int(self._layout_of(line).place_of(line.spans[0].start)[1])
         bar.setValue(0 if x < wide - wide // 5 else x - wide // 3)
-        self._words_row, self._words_scroll = row, bar.value()
+        self._words_row = row
+        self._words_scroll = bar.value()
 
     def _line_at_top(self) -> int:
         if not len(self.rows):
@@ -646,7 +682,8 @@ class DiffCanvas(Themed, QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.fillRect(event.rect(), QColor(self._theme.code_surface))
-        top, panes = self.verticalScrollBar().value(), self._panes()
+        top = self.verticalScrollBar().value()
+        panes = self._panes()
         last = top + event.rect().bottom() + 1
         for index, y, height, row_range, at in self._places.rows_between(top + event.rect().top(), last):
             if row_range.kind == "lines":

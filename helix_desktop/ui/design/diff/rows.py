@@ -80,7 +80,9 @@ class UnchangedRows(_LazyRows):
     def __init__(self, lines: Sequence[str], old: int, new: int, count: int) -> None:
         """`old` and `new` count the lines before the first one, `lines` are those of the later content."""
         super().__init__(count)
-        self._lines, self._old, self._new = lines, old, new
+        self._lines = lines
+        self._old = old
+        self._new = new
 
     def texts(self, most: int) -> list[str]:
         """Return the texts of the first rows: fast, as no rows are made."""
@@ -88,7 +90,8 @@ class UnchangedRows(_LazyRows):
         return [line.removesuffix("\n") for line in lines]
 
     def _row(self, at: int) -> Row:
-        old, new = self._old + at, self._new + at
+        old = self._old + at
+        new = self._new + at
         full_text = self._lines[new]
         text = full_text.removesuffix("\n")
         line = DiffLine("same", old + 1, new + 1, text, has_line_end=len(text) < len(full_text))
@@ -218,7 +221,9 @@ class DiffRows:
 
         A hit's row is twice the number of its row among all; one more for a changed line that stands right.
         """
-        pattern, count, number = re.compile(re.escape(query), re.IGNORECASE), 0, 0
+        pattern = re.compile(re.escape(query), re.IGNORECASE)
+        count = 0
+        number = 0
         for row_range in self.row_ranges:
             for sides in row_range.rows:
                 for side, shown in enumerate(sides if sides.is_changed else sides[:1]):
@@ -262,7 +267,8 @@ def _rows_side_by_side(lines: Sequence[DiffLine]) -> Iterator[Row]:
             added.append(line)
         else:
             yield from _paired_rows(removed, added)
-            removed, added = [], []
+            removed = []
+            added = []
             if line.kind == "removed":
                 removed.append(line)
             else:
@@ -278,7 +284,8 @@ def _paired_rows(removed: list[DiffLine], added: list[DiffLine]) -> Iterator[Row
     for left_end, right_end in [*pairs, (len(removed), len(added))]:
         for before, after in zip_longest(removed[left:left_end], added[right:right_end]):
             yield Row(before, after)
-        left, right = left_end, right_end
+        left = left_end
+        right = right_end
 
 
 Side = Literal["both", "left", "right"]
@@ -317,7 +324,8 @@ class DiffSelection(msgspec.Struct, frozen=True):
         first, last = sorted((self.anchor[0], self.cursor[0]))
         parts = []
         for index in range(first, min(last + 1, len(rows))):
-            line, columns = line_on_side(rows.row(index), self.side), self.columns(index)
+            line = line_on_side(rows.row(index), self.side)
+            columns = self.columns(index)
             if line is not None and columns is not None:
                 parts.append(line.text.removesuffix("\r")[columns[0] : columns[1]])
         return "\n".join(parts).encode(errors="replace").decode()
@@ -327,7 +335,9 @@ TAB_COLUMNS = 4
 LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
 _LONG_UNEVEN_LINE = 2_000  # characters; the same of lines that are not plain; Qt takes seconds for 200,000
 _LINE_END_SIGN = "\\r"
-_FIRST_BYTE, _LAST_BYTE = 0xDC80, 0xDCFF  # the surrogates that stand for bytes that are no UTF-8
+# the surrogates that stand for bytes that are no UTF-8
+_FIRST_BYTE = 0xDC80
+_LAST_BYTE = 0xDCFF
 
 
 class LineText(NamedTuple):
@@ -385,7 +395,8 @@ def expand_tabs(line: LineText) -> LineText:
     """Return what is drawn with blanks in the place of tabs, where no tab stops can be set."""
     if "\t" not in line.text:
         return line
-    starts, text = [0], ""
+    starts = [0]
+    text = ""
     for char in line.text:
         text += " " * (TAB_COLUMNS - len(text) % TAB_COLUMNS) if char == "\t" else char
         starts.append(len(text))
@@ -406,13 +417,15 @@ class SyntaxRuns(QObject):
         super().__init__(parent)
         self._runs: Iterator[tuple[bool, ColoredRun]] = iter(())
         self._of_line: dict[tuple[bool, int], list[ColoredRun]] = {}
-        self._name, self._loader = "", LexerLoader()
+        self._name = ""
+        self._loader = LexerLoader()
         self._next_update_at = 0.0
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._run_slice)
 
     def start(self, diff: FileDiff | None, path: str) -> None:
-        self._of_line, self._next_update_at = {}, 0.0
+        self._of_line = {}
+        self._next_update_at = 0.0
         self._timer.stop()
         name = self._name = path.rpartition("/")[2]
         if diff is None or "." not in name:
@@ -488,7 +501,8 @@ def _last_that_fits(ends: Sequence[int] | None, start: int, columns: int, length
     """Return where a row must end that begins at `start`; without `ends`, each character takes one column."""
     if ends is None:
         return min(length, start + columns)
-    begin, end = ends[start], start
+    begin = ends[start]
+    end = start
     while end < length and ends[end + 1] - begin <= columns:
         end += 1
     return end
@@ -519,8 +533,10 @@ class LineLayout:
         row_height: int = 0,
     ) -> None:
         """`breaks` are the places in the text at which further rows begin, `row_height` apart."""
-        self.text, self._font = text, font
-        self._breaks, self._row_height = breaks, row_height
+        self.text = text
+        self._font = font
+        self._breaks = breaks
+        self._row_height = row_height
         self._colored = [
             (run.start, run.start + run.length, str(getattr(theme.code, run.role))) for run in runs
         ]
@@ -547,7 +563,8 @@ class LineLayout:
 
     def parts_of(self, start: int, end: int) -> Iterator[tuple[int, float, float]]:
         """Yield each row that some columns are in, and where they begin and end there."""
-        (first, begin), (last, stop) = self.place_of(start), self.place_of(end)
+        first, begin = self.place_of(start)
+        last, stop = self.place_of(end)
         for row in range(first, last + 1):
             left = begin if row == first else 0.0
             yield row, left, stop if row == last else self._width_of(row)
@@ -589,7 +606,8 @@ class LineLayout:
 
         The columns of `colored` are drawn in these colors instead of their own.
         """
-        layout, start = self._layout, 0
+        layout = self._layout
+        start = 0
         if layout is None:
             start = max(0, self._place_at(room[0] - x) - _SLACK)
             end = self._place_at(room[1] - x) + _SLACK
@@ -634,8 +652,11 @@ class LineLayouts:
         self, font: QFont, theme: Theme, *, shows_line_ends: bool, columns: int = 0, row_height: int = 0
     ) -> None:
         """Lines break after so many `columns`; 0: they do not."""
-        self._font, self._theme, self._shows_line_ends = font, theme, shows_line_ends
-        self.columns, self._row_height = columns, row_height
+        self._font = font
+        self._theme = theme
+        self._shows_line_ends = shows_line_ends
+        self.columns = columns
+        self._row_height = row_height
         self._layouts: OrderedDict[tuple[bool, int], tuple[int, LineLayout]] = OrderedDict()
 
     def count_rows(self, row: Row) -> int:
@@ -659,7 +680,8 @@ class LineLayouts:
         found = self._layouts.pop(key, None)
         if found is None or found[0] != len(runs):
             text = line_text(line.text, shows_line_ends=self._shows_line_ends)
-            breaks, height = self._breaks_of(line, text), self._row_height
+            breaks = self._breaks_of(line, text)
+            height = self._row_height
             layout = LineLayout(text, runs, line.spans, self._font, self._theme, breaks, height)
             found = (len(runs), layout)
         self._layouts[key] = found

@@ -79,7 +79,8 @@ class DiffText(DiffCanvas):
         return self._selection.text(self.rows)
 
     def go_to_change(self, step: int) -> None:
-        starts, row = self.rows.change_starts[::step], self.current_row
+        starts = self.rows.change_starts[::step]
+        row = self.current_row
         if starts:
             self.go_to_row(next((start for start in starts if (start - row) * step > 0), starts[0]))
             self._show_words_at(self.current_row)
@@ -89,7 +90,9 @@ class DiffText(DiffCanvas):
         if not len(self.rows):
             return
         row = self.current_row = max(0, min(index, len(self.rows) - 1))
-        top, bar, height = self._places.top_of(row), self.verticalScrollBar(), self._heights["lines"]
+        top = self._places.top_of(row)
+        bar = self.verticalScrollBar()
+        height = self._heights["lines"]
         bottom = top + self._places.height_of(row) + height
         if top < bar.value() or bottom > bar.value() + self.viewport().height():
             bar.setValue(top - _ROWS_AROUND * height)
@@ -138,7 +141,8 @@ class DiffText(DiffCanvas):
 
     def show_match(self, match: Match, others: Iterable[Match]) -> None:
         """Bring a hit into sight, out of a fold too, and mark all."""
-        self._match, self._matches = match, {}
+        self._match = match
+        self._matches = {}
         for other in others:
             self._matches.setdefault(other.row, []).append(other)
         line = match.row // 2
@@ -146,14 +150,17 @@ class DiffText(DiffCanvas):
         if row_range.kind == "fold":
             self._open(row_range)
         self.go_to_row(self.rows.index_of_line(line))
-        pane, bar = self._panes()[0], self.horizontalScrollBar()
-        x, wide = int(match.column * self._painter.advance), int(pane.right - pane.text)
+        pane = self._panes()[0]
+        bar = self.horizontalScrollBar()
+        x = int(match.column * self._painter.advance)
+        wide = int(pane.right - pane.text)
         if not bar.value() <= x <= bar.value() + wide - wide // 5:
             bar.setValue(x - wide // 3)
         self.viewport().update()
 
     def clear_matches(self) -> None:
-        self._matches, self._match = {}, None
+        self._matches = {}
+        self._match = None
         self.viewport().update()
 
     # Keyboard and mouse
@@ -183,7 +190,8 @@ class DiffText(DiffCanvas):
             super().keyPressEvent(event)
 
     def _row_by_key(self, key: Qt.Key) -> int | None:
-        page, row = max(1, self.viewport().height() // self._heights["lines"] - 1), self.current_row
+        page = max(1, self.viewport().height() // self._heights["lines"] - 1)
+        row = self.current_row
         return {
             Qt.Key.Key_Down: row + 1,
             Qt.Key.Key_Up: row - 1,
@@ -218,7 +226,8 @@ class DiffText(DiffCanvas):
 
     def _drag_on(self) -> None:
         """Move the end of the selection to the pointer; outside, go on scrolling while it stays there."""
-        y, bar = self._drag_point.y(), self.verticalScrollBar()
+        y = self._drag_point.y()
+        bar = self.verticalScrollBar()
         outside = min(0.0, y) + max(0.0, y - self.viewport().height())
         bar.setValue(bar.value() + int(outside))
         row, _, column = self._place_at(self._drag_point, self._selection.side)
@@ -311,7 +320,9 @@ _MAX_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the wind
 _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read
 
 _MIN_SIDE_PX = 260
-_INLINE, _SIDE_BY_SIDE = "inline", "side_by_side"  # the layouts
+# the layouts
+_INLINE = "inline"
+_SIDE_BY_SIDE = "side_by_side"
 
 
 class ImagePair(VerticalScrollArea):
@@ -323,7 +334,8 @@ class ImagePair(VerticalScrollArea):
         def side_of(title: str) -> CaptionedPicture:
             return CaptionedPicture(start, lambda words: tr("{title}: {content}", title=title, content=words))
 
-        self.before, self.after = side_of(tr("Before")), side_of(tr("After"))
+        self.before = side_of(tr("Before"))
+        self.after = side_of(tr("After"))
         self._sides = QBoxLayout(QBoxLayout.Direction.LeftToRight, page)
         self._sides.setContentsMargins(14, 12, 14, 12)
         self._sides.setSpacing(16)
@@ -411,7 +423,8 @@ class DiffView(QWidget):
         if self.find_bar.isVisibleTo(self):
             self.find_bar.close_bar()  # which gives the keyboard to the diff
         is_text = diff is not None and diff.kind == "text" and bool(diff.hunks)
-        shown, can_revert = diff if is_text else None, can_revert_hunks
+        shown = diff if is_text else None
+        can_revert = can_revert_hunks
         self.text.show_diff(shown, path, marks, can_revert=can_revert, is_redo=is_redo)
         for part in (self._bar, self._line):
             part.setVisible(is_text)
@@ -485,7 +498,8 @@ class CountsLine(QFrame):
         self.setLayout(row(self._added, self._removed, gap=6))
 
     def show_counts(self, added: int, removed: int) -> None:
-        parts, texts = (self._added, self._removed), line_counts_texts(added, removed)
+        parts = (self._added, self._removed)
+        texts = line_counts_texts(added, removed)
         for part, text, count in zip(parts, texts, (added, removed), strict=True):
             part.set_text(text)
             part.setVisible(count > 0)
@@ -494,7 +508,8 @@ class CountsLine(QFrame):
         self.setAccessibleName(tr("{added}, {removed}", added=lines, removed=gone))
 
 
-_SIZE, _MIN_SIZE = (1_100, 760), (560, 420)
+_SIZE = (1_100, 760)
+_MIN_SIZE = (560, 420)
 _LIST_PX = 250  # first width of the list
 
 
@@ -514,8 +529,10 @@ class DiffsDialog(SizedDialog):
         `start` owns what reads a text that is too large to compare, which is shown whole.
         """
         super().__init__(parent, title, _SIZE, _MIN_SIZE)
-        self.view, self.viewer = DiffView(), ContentViewer()
-        self._diffs, self._start = diffs, start
+        self.view = DiffView()
+        self.viewer = ContentViewer()
+        self._diffs = diffs
+        self._start = start
         self.list = CheckList(title)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)  # files differ at the end of their names
         for path, _ in diffs:
@@ -560,7 +577,8 @@ class DiffsDialog(SizedDialog):
 
 def _written_content(data: bytes) -> PagedContent:
     """Return a text with hidden characters as codes, as its rows."""
-    decoder, shown = getincrementaldecoder(utf16_encoding(data) or "utf-8")("replace"), BytesIO()
+    decoder = getincrementaldecoder(utf16_encoding(data) or "utf-8")("replace")
+    shown = BytesIO()
     for at in range(0, len(data), DECODED_BYTES):
         piece = decoder.decode(data[at : at + DECODED_BYTES], at + DECODED_BYTES >= len(data))
         shown.write(escape_hidden(piece).encode())

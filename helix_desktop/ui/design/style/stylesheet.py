@@ -122,7 +122,8 @@ def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None
 
 def _blend(background: str, foreground: str, share: float) -> str:
     """Return a background mixed with a share (0..1) of a foreground, as #rrggbb."""
-    a, b = QColor(background), QColor(foreground)
+    a = QColor(background)
+    b = QColor(foreground)
     parts = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
     return QColor(*(round(x + (y - x) * share) for x, y in parts)).name()
 

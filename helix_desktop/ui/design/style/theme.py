@@ -101,7 +101,8 @@ class Theme(_Colors):
     seg_free = _Color("#e3e6ec", "#2b303a")
 
 
-LIGHT, DARK = Theme(dark=False), Theme(dark=True)
+LIGHT = Theme(dark=False)
+DARK = Theme(dark=True)
 
 
 class _CurrentTheme:

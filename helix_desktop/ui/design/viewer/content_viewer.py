@@ -171,7 +171,8 @@ class FindBar(FindLine):
 
     def clear_hits(self) -> None:
         self._continue_timer.stop()
-        self._hits, self._current = [], 0
+        self._hits = []
+        self._current = 0
         self._text.clear_matches()
         self.count.set_text("")
         self.found.emit("")
@@ -181,7 +182,8 @@ class FindBar(FindLine):
             return
         self._current = (self._current + offset) % len(self._hits)
         self._text.show_match(self._hits[self._current], self._hits)
-        place, count = self._current + 1, len(self._hits)
+        place = self._current + 1
+        count = len(self._hits)
         is_cut = count >= MATCH_LIMIT
         words = tr("{place} of {count}+", place=place, count=count)
         self._show_count(words if is_cut else tr("{place} of {count}", place=place, count=count))
@@ -220,7 +222,9 @@ class FindBar(FindLine):
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
 _MIN_TEXT_PX = 46  # three lines
-_COPY_PX, _COPY_HEIGHT_PX = 34, 28  # of the copy button: its width without words, its height
+# of the copy button: its width without words, its height
+_COPY_PX = 34
+_COPY_HEIGHT_PX = 28
 _ACROSS = Qt.AlignmentFlag.AlignHorizontal_Mask
 _COPIED_MS = 1_200  # how long the button says that it has copied
 
@@ -248,7 +252,10 @@ class PagedText(Themed, QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        self.content, self.page_index, self._name = _EMPTY, 0, ""  # pages are counted from 0
+        # pages are counted from 0
+        self.content = _EMPTY
+        self.page_index = 0
+        self._name = ""
         self._rows: list[PageRow] = []
         self._matches: list[Match] = []  # marked on the page
         self._current_match: Match | None = None
@@ -272,7 +279,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show the first page of a content; `name` is the file's, for its colors."""
-        self.content, self._name = content, name.rsplit("/", 1)[-1]
+        self.content = content
+        self._name = name.rsplit("/", 1)[-1]
         self._wrap()
         self.show_page(0)
 
@@ -320,7 +328,8 @@ class PagedText(Themed, QPlainTextEdit):
         cursor = self.textCursor()
         if not cursor.hasSelection() or not self._rows or self.content.is_binary:
             return 0, 0
-        document, base = self.document(), self.page_index * PAGE_LINES
+        document = self.document()
+        base = self.page_index * PAGE_LINES
         begin = document.findBlock(cursor.selectionStart()).blockNumber()
         end = document.findBlock(cursor.selectionEnd())
         row = end.blockNumber()
@@ -347,7 +356,8 @@ class PagedText(Themed, QPlainTextEdit):
         painter.fillRect(dirty, QColor(self._theme.code_surface))
         painter.setFont(ui_font(11, is_code=True))
         painter.setPen(QColor(self._theme.faint))
-        block, line = self.firstVisibleBlock(), self.fontMetrics().lineSpacing()
+        block = self.firstVisibleBlock()
+        line = self.fontMetrics().lineSpacing()
         top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
         while block.isValid() and top <= dirty.bottom():
             height = self.blockBoundingRect(block).height()
@@ -368,7 +378,8 @@ class PagedText(Themed, QPlainTextEdit):
         self.setLineWrapMode(modes.WidgetWidth if wraps else modes.NoWrap)
 
     def _place_gutter(self) -> None:
-        inside, width = self.contentsRect(), self.gutter_width()
+        inside = self.contentsRect()
+        width = self.gutter_width()
         self._gutter.setGeometry(QRect(inside.left(), inside.top(), width, self.viewport().height()))
 
     def _update_gutter(self, rect: QRect, dy: int) -> None:
@@ -379,7 +390,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def _cursor(self, match: Match) -> QTextCursor:
         block = self.document().findBlockByNumber(match.row - self.page_index * PAGE_LINES)
-        cursor, words = QTextCursor(block), block.text()
+        cursor = QTextCursor(block)
+        words = block.text()
         start = block.position() + count_units(words[: match.column])
         cursor.setPosition(start)
         end = start + count_units(words[match.column : match.column + match.length])
@@ -451,7 +463,8 @@ class ContentViewer(Themed, Card):
         self._data: bytes | None = None
         self._position = ""
         self._search_text = self._name = ""
-        self._as_hex, self._first_number = False, 1
+        self._as_hex = False
+        self._first_number = 1
         self._other_form: bytes | None = None
         self.text = PagedText()
         self.pages = QStackedWidget()
@@ -511,14 +524,20 @@ class ContentViewer(Themed, Card):
             show_text(self._problem, problem)
             return
         self._show_problem(problem, has_data=data is not None)
-        self._data, self._name, self._as_hex, self._first_number = data, name, False, first_number
+        self._data = data
+        self._name = name
+        self._as_hex = False
+        self._first_number = first_number
         self._other_form = None
         self._show_rows()
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
         """Show bytes that are indexed already; `name` is their file's, for the colors."""
         self._show_problem("", has_data=True)
-        self._data, self._name, self._as_hex, self._first_number = content.data, name, False, 1
+        self._data = content.data
+        self._name = name
+        self._as_hex = False
+        self._first_number = 1
         self._other_form = None
         self.find_bar.clear_hits()
         self._show(content)
@@ -615,7 +634,8 @@ class ContentViewer(Themed, Card):
         self.indexed.emit()
 
     def _update_page(self) -> None:
-        content, page = self.text.content, self.text.page_index
+        content = self.text.content
+        page = self.text.page_index
         self.wrap_button.setEnabled(not content.is_binary)
         self._previous_button.setEnabled(page > 0)
         self._next_button.setEnabled(page + 1 < content.page_count)
@@ -627,7 +647,8 @@ class ContentViewer(Themed, Card):
 
 def _position_text(content: PagedContent, page: int) -> str:
     """Return which lines are on a page; how many there are where all of them are."""
-    begin, count = content.first_line, content.last_line - content.first_line + 1
+    begin = content.first_line
+    count = content.last_line - content.first_line + 1
     if content.page_count == 1:
         lines = tr.plural(count, "%n line", "%n lines")
         return tr.plural(count, "%n row of hex", "%n rows of hex") if content.is_binary else lines
@@ -636,16 +657,20 @@ def _position_text(content: PagedContent, page: int) -> str:
     if content.is_binary:
         return tr("{first}–{last} of {count} rows of hex", first=first, last=last, count=count)
     if begin > 1:  # the numbers of a part of a file are those of the file
-        first, end = max(first, begin), content.last_line
+        first = max(first, begin)
+        end = content.last_line
         return tr("lines {first}–{last} of {begin}–{end}", first=first, last=last, begin=begin, end=end)
     if first == last:  # a long one has several pages
         return tr("part of line {line} of {count}", line=first, count=count)
     return tr("{first}–{last} of {count} lines", first=first, last=last, count=count)
 
 
-_SIZE, _MIN_SIZE = (940, 680), (560, 480)
+_SIZE = (940, 680)
+_MIN_SIZE = (560, 480)
 _BESIDE_PX = 80  # of the window that it is opened from, above and below
-_LIST_PX, _TEXT_PX = 250, 640  # first widths of the list and of a text
+# first widths of the list and of a text
+_LIST_PX = 250
+_TEXT_PX = 640
 _SEARCHED_FROM = 12  # names
 TEXT_NAME = Qt.ItemDataRole.UserRole
 """What holds the name of a text in an item of the list."""

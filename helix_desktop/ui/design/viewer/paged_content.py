@@ -102,7 +102,9 @@ class PagedContent:
         needle = query.encode()
         if not needle:
             return
-        pattern, overlap, count = re.compile(re.escape(needle), re.IGNORECASE), len(needle) - 1, 0
+        pattern = re.compile(re.escape(needle), re.IGNORECASE)
+        overlap = len(needle) - 1
+        count = 0
         for begin in range(0, len(self.data), _SEARCH_STEP_BYTES):
             for hit in pattern.finditer(self.data, begin, begin + _SEARCH_STEP_BYTES + overlap):
                 yield self._match(hit.start(), hit.end())
@@ -121,7 +123,8 @@ class PagedContent:
 
     def row_of_line(self, line: int) -> int:
         """Return the row, from 0, with which a line of the text begins, from 1."""
-        low, high = 0, len(self._line_numbers)
+        low = 0
+        high = len(self._line_numbers)
         while low < high:
             middle = (low + high) // 2
             low, high = (middle + 1, high) if self._line_numbers[middle] < line else (low, middle)
@@ -135,7 +138,8 @@ class PagedContent:
         )
 
     def _index(self, number: int) -> None:
-        begin, size = 0, len(self.data)
+        begin = 0
+        size = len(self.data)
         while begin < size:
             end = self.data.find(b"\n", begin) + 1 or size
             shown = number if begin or number == 1 else 0  # a header has none
@@ -145,7 +149,8 @@ class PagedContent:
                 for cut in _wrap_points(self.data, begin, end):
                     self._starts.append(cut)
                     self._line_numbers.append(shown)
-            begin, number = end, number + 1
+            begin = end
+            number = number + 1
 
 
 def _wrap_points(data: bytes, begin: int, end: int) -> Iterator[int]:

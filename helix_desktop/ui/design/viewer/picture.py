@@ -36,15 +36,19 @@ class CaptionedPicture(QWidget):
         `caption_of` makes the line of what is said of the image.
         """
         super().__init__()
-        self._start, self._caption_of, self._data = start, caption_of, b""
-        self.caption, self.picture = TextLine("", 12, role="muted"), Picture()
+        self._start = start
+        self._caption_of = caption_of
+        self._data = b""
+        self.caption = TextLine("", 12, role="muted")
+        self.picture = Picture()
         self.setLayout(column(self.caption, self.picture, None, gap=6))
 
     def show_data(self, data: bytes, words: str = "") -> None:
         """Show an image, or say that its bytes are damaged; of what is no image show some words."""
         if data and data is self._data:
             return
-        self._data, image = data, identify_image(data, "")
+        self._data = data
+        image = identify_image(data, "")
         self._show_caption(image.summary if image is not None else words)
         self.picture.show_image(None)
         if image is None:
@@ -76,7 +80,9 @@ class ImageView(VerticalScrollArea):
         image.setContentsMargins(14, 10, 14, 12)
         super().__init__(image)
         self.setObjectName("image-view")
-        self.caption, self.picture, self.show_data = image.caption, image.picture, image.show_data
+        self.caption = image.caption
+        self.picture = image.picture
+        self.show_data = image.show_data
 
 
 class Picture(Themed, QWidget):

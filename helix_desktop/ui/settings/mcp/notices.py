@@ -16,9 +16,14 @@ from helix_desktop.ui.kit.session import Session
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("MCP")
-_CONSENT, _SECRET, _FAILED, _NEW_TOOLS = "mcp-consent", "mcp-secret", "mcp-failed", "mcp-new-tools"
+_CONSENT = "mcp-consent"
+_SECRET = "mcp-secret"
+_FAILED = "mcp-failed"
+_NEW_TOOLS = "mcp-new-tools"
 _FILE = "mcp-file"
-_NAMES, _NAME_CHARS = 6, 40  # of new tools that a notice names
+# of new tools that a notice names
+_NAMES = 6
+_NAME_CHARS = 40
 
 
 class McpNotices(QObject):
@@ -29,7 +34,9 @@ class McpNotices(QObject):
 
     def __init__(self, session: Session) -> None:
         super().__init__(session)
-        self._session, self._notices, self._services = session, session.notices, session.app
+        self._session = session
+        self._notices = session.notices
+        self._services = session.app
         self._said: dict[tuple[str, str], tuple[str, ...]] = {}  # servers, by notice and workspace
         self._dismissed_secrets: set[str] = set()  # workspaces; said once per start
         self._later_tools: dict[str, dict[str, tuple[str, ...]]] = {}  # tools by server
@@ -114,7 +121,8 @@ class McpNotices(QObject):
         """
         servers = self._services.mcp_servers
         awaiting_consent = self._services.registry.get(active).servers_awaiting_consent
-        announced, lacking = self._said.get((_FAILED, active), ()), servers.servers_lacking_secrets(active)
+        announced = self._said.get((_FAILED, active), ())
+        lacking = servers.servers_lacking_secrets(active)
         failures = {
             failure.server: failure
             for failure in servers.failures(active)
@@ -136,7 +144,8 @@ class McpNotices(QObject):
 
     def _show_new_tools(self, active: str) -> None:
         """Name what each server has come to offer since it started, and no notice has named yet."""
-        later, announced = self._services.mcp_servers.later_tools(active), self._later_tools.get(active, {})
+        later = self._services.mcp_servers.later_tools(active)
+        announced = self._later_tools.get(active, {})
         new = {
             server: tuple(tool for tool in tools if tool not in announced.get(server, ()))
             for server, tools in later.items()

@@ -70,7 +70,8 @@ class ForeignServersBox(QFrame):
         if found == self._shown:
             return
         self._shown = found
-        count, problems = len(found.servers), len(found.unusable)
+        count = len(found.servers)
+        problems = len(found.unusable)
         words = tr.plural(count, "%n server from other programs", "%n servers from other programs")
         if not count:
             words = tr.plural(
@@ -89,7 +90,8 @@ class ForeignServersBox(QFrame):
             self._rows.addWidget(pane(column(place, label(translate(problem.why), "warn", wrap=True), gap=2)))
 
     def _server_row(self, server: ForeignServer) -> QWidget:
-        draft, name = server.draft, server.draft.config.name
+        draft = server.draft
+        name = server.draft.config.name
         review = PushButton(tr("Review"), name=f"review:{name}", words=tr("Review {name}", name=name))
         review.clicked.connect(lambda: self._review(server))
         source = ElidedLabel(f"{server.program} · {server.file}", "faint")
@@ -105,10 +107,12 @@ class SignInBox(QFrame):
     def __init__(self, session: Session, server: str) -> None:
         super().__init__()
         self.setProperty("role", "well")
-        self._session, self._server = session, server
+        self._session = session
+        self._server = server
         self._host = self._secret_storage = self._address = ""
         self._task: asyncio.Task[None] | None = None
-        self._words, self._error = label("", "note", wrap=True), label("", "error", wrap=True)
+        self._words = label("", "note", wrap=True)
+        self._error = label("", "error", wrap=True)
         self.start = PushButton(tr("Sign in…"), name="sign_in", on_click=self._start)
         self.open = PushButton(tr("Open browser"), "", "external-link", name="open_browser")
         self.open.clicked.connect(self._open)
@@ -126,7 +130,8 @@ class SignInBox(QFrame):
 
     def show_server(self, url: str, secret_storage: str) -> None:
         """Say where to sign in, and where that is kept: `secret_storage` says it."""
-        self._host, self._secret_storage = escape_invisible(urlsplit(url).netloc), secret_storage
+        self._host = escape_invisible(urlsplit(url).netloc)
+        self._secret_storage = secret_storage
         if not self.is_running:
             self._show_step()
 
@@ -137,7 +142,8 @@ class SignInBox(QFrame):
         self._show_step(self.cancel)
 
     async def _sign_in(self) -> None:
-        servers, workspace_id = self._session.app.mcp_servers, self._session.workspace_id
+        servers = self._session.app.mcp_servers
+        workspace_id = self._session.workspace_id
         fault = ""
         try:
             await servers.sign_in(workspace_id, self._server, self._show_address)
@@ -164,7 +170,8 @@ class SignInBox(QFrame):
         self._end("")
 
     def _end(self, fault: str) -> None:
-        self._task, self._address = None, ""
+        self._task = None
+        self._address = ""
         show_text(self._error, fault)
         self._show_step(self.start)
         if fault:
@@ -211,20 +218,24 @@ class SharingCard(QFrame):
         super().__init__()
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
-        self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
+        self._lead = label("", "note", wrap=True)
+        self._command = label("", "mono", wrap=True)
         align_as_code(self._command)
-        session, endpoints = page.session, page.session.app.cache_endpoints
+        session = page.session
+        endpoints = page.session.app.cache_endpoints
         copy = PushButton(tr("Copy MCP configuration"), "", "copy", px=13, name="copy_command")
         copy.clicked.connect(lambda: copy_text(copy, self._stdio_config))
         copy_http = PushButton(tr("Copy with token"), "", "copy", px=13, name="copy_http")
         copy_http.clicked.connect(lambda: copy_text(copy_http, self._http_config))
-        renew, change = PushButton(tr("New token"), name="renew_token"), page.change
+        renew = PushButton(tr("New token"), name="renew_token")
+        change = page.change
         renew.clicked.connect(lambda: change(lambda: endpoints.rotate_token(session.workspace_id), "token"))
         self.http = Switch(tr("Also share over HTTP while Helix Desktop runs"))
         self.http.clicked.connect(
             lambda is_on: change(lambda: endpoints.set_enabled(session.workspace_id, is_on), "share")
         )
-        self._url, self._error = label("", "mono"), label("", "error", wrap=True)
+        self._url = label("", "mono")
+        self._error = label("", "error", wrap=True)
         self._endpoint_row = pane(row(ResponsiveRow(self._url, [renew, copy_http])))
         note = tr("For programs that can't start commands. Only on this computer, with the token.")
         http_note = label(note, "note", wrap=True)
@@ -240,7 +251,8 @@ class SharingCard(QFrame):
 
     def show_sharing(self, workspace_name: str, command: tuple[str, ...], sharing: SharingState) -> None:
         name = server_name(workspace_name)
-        self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
+        self._stdio_config = stdio_config(name, command)
+        self._http_config = http_config(name, sharing)
         lead = tr(
             "Other programs can recall, search and list the outputs of {workspace}, nothing else. "
             "Each program starts this command itself, even while Helix Desktop is open.",
@@ -469,7 +481,8 @@ class McpPage(QWidget):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self.session = session
-        self._servers, self._endpoints = session.app.mcp_servers, session.app.cache_endpoints
+        self._servers = session.app.mcp_servers
+        self._endpoints = session.app.cache_endpoints
         self._async_actions = AsyncActions(
             session.actions.scope, lambda error: show_text(self._error, error_text(error))
         )
@@ -549,7 +562,8 @@ class McpPage(QWidget):
         self.change(lambda: self._servers.delete_unused_secrets(self.session.workspace_id), "delete_secrets")
 
     async def _refresh_servers(self) -> None:
-        here, workspace = self.session, self.session.opened
+        here = self.session
+        workspace = self.session.opened
         if workspace is None or workspace.is_read_only:
             self.show_no_workspace()
             return
@@ -593,7 +607,8 @@ class McpPage(QWidget):
         self.show_undo(tr("{name} was removed.", name=name))
 
     async def _undo_removal(self) -> None:
-        put_back, self._undo_remove = self._undo_remove, None
+        put_back = self._undo_remove
+        self._undo_remove = None
         if put_back is not None:
             await put_back()
 

@@ -52,7 +52,8 @@ def tools_cost_text(report: McpServerStatus) -> str:
     """Return how many tools the model sees, and what they cost; empty when nothing is known of them."""
     if not report.tools:
         return tr("no tools") if report.state == "ready" else ""
-    exposed, total = len(report.exposed_tools), len(report.tools)
+    exposed = len(report.exposed_tools)
+    total = len(report.tools)
     tools = tr.plural(total, "%n tool", "%n tools")
     if exposed < total:
         tools = tr.plural(total, "{exposed} of %n tool", "{exposed} of %n tools", exposed=exposed)
@@ -120,7 +121,9 @@ def start_files_text(start_files: tuple[str, ...]) -> str:
 
 
 _MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
-_LOG_PX, _TOOL_SWITCH_PX, _COST_PX = 170, 38, 50
+_LOG_PX = 170
+_TOOL_SWITCH_PX = 38
+_COST_PX = 50
 
 
 class ToolList(QWidget):
@@ -162,9 +165,12 @@ class ToolList(QWidget):
         parts = row(switch, name, note, gap=10, margins=(0, 1, 0, 1))
         parts.setStretch(1, 2)
         parts.setStretch(2, 3)
-        sign, color, tip = "circle", "surface", ""
+        sign = "circle"
+        color = "surface"
+        tip = ""
         if status.is_read_only:
-            sign, color = "eye", "faint"
+            sign = "eye"
+            color = "faint"
             tip = tr("Read-only, according to the server: the agent can ask to use it in Plan mode, too.")
         reads = IconLabel(sign, px=14, color_token=color)
         reads.setToolTip(tip)
@@ -204,7 +210,8 @@ class LogView(QPlainTextEdit):
         if text == self.toPlainText():
             return
         bar = self.verticalScrollBar()
-        before, following = bar.value(), bar.value() >= bar.maximum() - 1
+        before = bar.value()
+        following = bar.value() >= bar.maximum() - 1
         self.setPlainText(text)
         if following:
             self.moveCursor(QTextCursor.MoveOperation.End)

@@ -163,7 +163,8 @@ class PolicyFiles(QObject):
         self._show_error()
 
     def _show_error(self) -> None:
-        why, notices = self.error_text(), self._session.notices
+        why = self.error_text()
+        notices = self._session.notices
         if not why:
             notices.end(_FILE_ERROR)
         elif _FILE_ERROR not in notices.names():
@@ -229,7 +230,8 @@ class PolicyValues(Values):
         return getattr(PROFILES[self.policy.profile], name)
 
     def use(self, policy: ContextPolicy) -> None:
-        before, self.policy = self.policy, policy
+        before = self.policy
+        self.policy = policy
         for name in ContextPolicy.__struct_fields__:
             if getattr(before, name) != getattr(policy, name):
                 self.changed.emit(name)
@@ -245,7 +247,8 @@ class PolicyLine(Line, frozen=True, kw_only=True):
 
     def beside(self, form: Form) -> QWidget:
         reset = PushButton("", "link", "undo-2", px=13, name="reset")
-        values, name = form.values, translate(self.label)
+        values = form.values
+        name = translate(self.label)
         assert isinstance(values, PolicyValues)
         reset.clicked.connect(lambda: form.write(self.name, values.default(self.name)))
 
@@ -286,7 +289,8 @@ class Number(PolicyLine, frozen=True, kw_only=True):
             raise ValueError(tr("Enter a whole number."))
         scale = 100 if self.is_percent else 1
         if not self.minimum * scale <= number <= self.maximum * scale:
-            low, high = self.in_text(self.minimum), self.in_text(self.maximum)
+            low = self.in_text(self.minimum)
+            high = self.in_text(self.maximum)
             raise ValueError(tr("Enter a number from {low} to {high}.", low=low, high=high))
         if self.is_percent:
             return round(number / 100, 6)

@@ -56,7 +56,9 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
 
-_KNOB, _STOP = 8.0, 3.5  # radius in pixels
+# radius in pixels
+_KNOB = 8.0
+_STOP = 3.5
 _MARGIN = 24.0  # pixels from the ends of the widget to the first and last stop: room for their names
 _STEPS = {Qt.Key.Key_Down: -1, Qt.Key.Key_PageDown: -1, Qt.Key.Key_Up: 1, Qt.Key.Key_PageUp: 1}
 
@@ -84,7 +86,9 @@ class StopTrack(Themed, QWidget):
     def __init__(self, select: Callable[[int], object]) -> None:
         super().__init__()
         self._select_stop = select
-        self._stops, self._stop, self._is_changed = 1, 0, False
+        self._stops = 1
+        self._stop = 0
+        self._is_changed = False
         self.value_text = ""
         self.setObjectName("policy_slider")
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -97,7 +101,10 @@ class StopTrack(Themed, QWidget):
     def set_stop(self, stops: int, stop: int, is_changed: bool, value_text: str) -> None:
         """Put the knob at a stop; it is hollow where numbers of the profile were changed, to either side."""
         is_other = self.value_text not in ("", value_text)
-        self._stops, self._stop, self._is_changed, self.value_text = stops, stop, is_changed, value_text
+        self._stops = stops
+        self._stop = stop
+        self._is_changed = is_changed
+        self.value_text = value_text
         self.setAccessibleDescription(value_text)
         if is_other and self.hasFocus():
             announce(self, value_text)
@@ -138,7 +145,9 @@ class StopTrack(Themed, QWidget):
         self._select(min(range(self._stops), key=lambda stop: abs(self.x_of(stop) - x)))
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        theme, painter, y = self._theme, QPainter(self), self.height() / 2
+        theme = self._theme
+        painter = QPainter(self)
+        y = self.height() / 2
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         knob = QPointF(self.x_of(self._stop), y)
         for color, right in ((theme.border_strong, self.x_of(self._stops - 1)), (theme.accent, knob.x())):
@@ -164,7 +173,8 @@ class _StopName(PushButton):
     accessible_role = QAccessible.Role.StaticText
 
     def __init__(self, profile: Profile) -> None:
-        title, tip = profile.title, profile.description
+        title = profile.title
+        tip = profile.description
         super().__init__(title, "link", name=f"profile:{profile.name}", words=title, tip=tip)
         self.setAccessibleDescription(tip)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -205,7 +215,8 @@ class _StopNames(QWidget):
         return QSize(sum(widths[:3]), self.sizeHint().height())
 
     def _place(self) -> None:
-        places, stops = list[QRectF](), len(self.buttons)
+        places = list[QRectF]()
+        stops = len(self.buttons)
         for stop, size in enumerate(button.sizeHint().toSizeF() for button in self.buttons):
             left = min(_stop_x(self, stops, stop) - size.width() / 2, self.width() - size.width())
             places.append(QRectF(QPointF(max(0.0, left), 0), size))
@@ -227,7 +238,8 @@ class PolicySlider(QWidget):
         self._names = _StopNames(self._on_selected)
         self._title = label("", "strong", wrap=True, name="policy_title")
         self._stops: tuple[Profile, ...] = ()
-        self._lines, self._words = QGridLayout(), list[tuple[QLabel, QLabel]]()
+        self._lines = QGridLayout()
+        self._words = list[tuple[QLabel, QLabel]]()
         """What the stops are called, and what each means."""
         ends = row(label(tr("Keep more"), "muted"), None, label(tr("Send less"), "muted"))
         self._lines.setHorizontalSpacing(12)
@@ -323,12 +335,16 @@ class PolicyPage(QWidget):
         self, session: Session, files: PolicyFiles, replays: SessionReplays, preparation: ReplayPreparation
     ) -> None:
         super().__init__()
-        self._session, self._files, self._preparation = session, files, preparation
+        self._session = session
+        self._files = files
+        self._preparation = preparation
         self._edited: dict[str, ContextPolicy] = {}  # of workspaces, used nowhere yet
         self._workspace_on_page = ""
-        self.slider, self.replay_card = PolicySlider(), ReplayCard()
+        self.slider = PolicySlider()
+        self.replay_card = ReplayCard()
         self.values = PolicyValues(self._change)
-        self.form, self.apply_bar = Form(POLICY, self.values, gap=12), ApplyBar(self)
+        self.form = Form(POLICY, self.values, gap=12)
+        self.apply_bar = ApplyBar(self)
         self._file_error = label("", "error", wrap=True)
         fix_file = PushButton(tr("Open file"), name="open_file", on_click=files.open)
         tip = tr("Overwrite the file with the policy in use. A copy of the file is kept.")

@@ -33,7 +33,9 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Settings: Policy")
 _log = logging.getLogger(__name__)
 
-EDITED, IN_USE, WORKSPACE = "edited", "in_use", "workspace"
+EDITED = "edited"
+IN_USE = "in_use"
+WORKSPACE = "workspace"
 _MIN_REQUESTS = 2
 QUIET_MS = 3_000
 """Since the last event of a session, or since it is on screen."""
@@ -51,12 +53,17 @@ class PolicyPreview:
         replays: SessionReplays,
     ) -> None:
         """`places` show what is computed: nothing is while none of them is in sight."""
-        self._card, self._places, self._show_effects = card, places, show_effects
-        self._session, self._replays = session, replays
+        self._card = card
+        self._places = places
+        self._show_effects = show_effects
+        self._session = session
+        self._replays = replays
         self._conversation: Conversation | None = None
         self._workspace_folder = Path()
         self._policies: dict[str, ContextPolicy] = {}
-        self._compared, self._is_compared = (EDITED, IN_USE), False  # True once the user chose what
+        # True once the user chose what
+        self._compared = (EDITED, IN_USE)
+        self._is_compared = False
         self._comparison = PolicyComparison()
         self._task: asyncio.Task[None] | None = None
         for combo in (card.policy, card.reference):
@@ -64,10 +71,12 @@ class PolicyPreview:
         card.retry.clicked.connect(self.update)
 
     def show(self, workspace: OpenWorkspace, edited: ContextPolicy, in_use: ContextPolicy) -> None:
-        conversation, workspace_policy = self._session.find_conversation(), workspace.policy
+        conversation = self._session.find_conversation()
+        workspace_policy = workspace.policy
         self._workspace_folder = self._session.app.registry.data_folder(workspace.id)
         if conversation is not self._conversation:
-            self._conversation, self._is_compared = conversation, False
+            self._conversation = conversation
+            self._is_compared = False
         policies = {EDITED: edited, IN_USE: in_use}
         if workspace_policy != in_use:
             policies[WORKSPACE] = workspace_policy
@@ -76,7 +85,8 @@ class PolicyPreview:
         self._policies = policies
         policy, reference = (key if key in policies else IN_USE for key in self._compared)
         if not self._is_compared:
-            policy, reference = EDITED, WORKSPACE if edited == in_use != workspace_policy else IN_USE
+            policy = EDITED
+            reference = WORKSPACE if edited == in_use != workspace_policy else IN_USE
         self._compared = policy, reference
         is_open = conversation is not None and self._replays.is_open(conversation)
         if is_other or not is_open or self._task is None:
@@ -110,7 +120,8 @@ class PolicyPreview:
         self.update()
 
     async def _compute(self, conversation: Conversation) -> None:
-        compared, replays = [self._policies[key] for key in self._compared], self._replays
+        compared = [self._policies[key] for key in self._compared]
+        replays = self._replays
         self._show_pending_effects()
         try:
             if not replays.is_open(conversation):
@@ -125,7 +136,8 @@ class PolicyPreview:
             self._show("ready")
             await replays.load()
             await replays.stay_ready(is_on=True)
-            effects, edited = self._show_pending_effects(), self._policies[EDITED]
+            effects = self._show_pending_effects()
+            edited = self._policies[EDITED]
             for field in effects:
                 effects[field] = field_effect_text(await replays.effect(edited, field))
                 self._show_effects(effects)
@@ -151,8 +163,10 @@ class PolicyPreview:
 
     def _show(self, state: ReplayState, message: str = "") -> None:
         policy, reference = self._compared
-        mine, other = self._policies.get(policy), self._policies.get(reference)
-        shown, pictures = self._conversation, self._replays.pictures
+        mine = self._policies.get(policy)
+        other = self._policies.get(reference)
+        shown = self._conversation
+        pictures = self._replays.pictures
         log = shown.session.log if shown is not None else ()
         model = shown.window.frame.info.label if shown is not None else ""
         answers = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
@@ -191,7 +205,8 @@ class ReplayPreparation(QObject):
     def __init__(self, session: Session, replays: SessionReplays) -> None:
         super().__init__(session)
         self._session = session
-        self._registry, self._replays = session.app.registry, replays
+        self._registry = session.app.registry
+        self._replays = replays
         self._task: asyncio.Task[None] | None = None
         self._is_page_visible = False
         self.quiet_timer = QTimer(self, singleShot=True, interval=QUIET_MS)

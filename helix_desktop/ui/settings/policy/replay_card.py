@@ -72,7 +72,8 @@ class PolicyComparison(msgspec.Struct, frozen=True):
 
     @property
     def named_replays(self) -> tuple[tuple[str, PolicyReplay | None], ...]:
-        keys, replays = (self.policy, self.reference), (self.replay, self.reference_replay)
+        keys = (self.policy, self.reference)
+        replays = (self.replay, self.reference_replay)
         return tuple(zip((self.names.get(key, "") for key in keys), replays, strict=True))
 
     @property
@@ -177,14 +178,20 @@ def _points(before: float | None, after: float | None) -> str:
 _COLUMNS = 3
 
 _HEIGHT = 160  # pixels at the usual text size
-_TOP, _RIGHT = 8.0, 8.0  # pixels around the plot
+# pixels around the plot
+_TOP = 8.0
+_RIGHT = 8.0
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _ESTIMATE_OPACITY = 0.4
-_DOT_PX, _SMALL_DOT_PX = 10, 4  # with its edge, and without one where dots would hide the curves
+# with its edge, and without one where dots would hide the curves
+_DOT_PX = 10
+_SMALL_DOT_PX = 4
 _DOT_MIDDLE = QPointF(_DOT_PX / 2, _DOT_PX / 2)
 _LEAST_DOT_GAP_PX = 12  # on average between two dots with an edge
 _DASH = 4  # pixels of a line of a bound, and between them
-_LABEL_INSET_PX, _LABEL_GAP_PX = 4, 10  # of the labels of bounds: to the plot's edge, and between two
+# of the labels of bounds: to the plot's edge, and between two
+_LABEL_INSET_PX = 4
+_LABEL_GAP_PX = 10
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
 _REWRITES = {
     "sweep-made": (text("outputs cached"), STATE_WORDS["cached"].color),
@@ -253,7 +260,8 @@ class ReplayChart(Themed, QWidget):
 
     def text_at(self, place: QPointF) -> str:
         """Return what the mouse is on: a rewrite, or the window under both policies at that request."""
-        replay, plot = self._comparison.replay, self._plot()
+        replay = self._comparison.replay
+        plot = self._plot()
         if replay is None or not self._seqs:
             return ""
         dots = ((rewrite, self._dot(plot, index) - place) for rewrite, index in self._dots)
@@ -273,7 +281,9 @@ class ReplayChart(Themed, QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        plot, theme, replay = self._plot(), self._theme, self._comparison.replay
+        plot = self._plot()
+        theme = self._theme
+        replay = self._comparison.replay
         if not self._seqs:
             return
         paint_axis(painter, plot, theme)
@@ -291,10 +301,12 @@ class ReplayChart(Themed, QWidget):
             paint_curve(painter, other, theme.muted, dashed=True)
         for _ in self._parts(painter, plot, replay):
             paint_curve(painter, mine, theme.accent)
-        is_dense, ratio = len(self._dots) * _LEAST_DOT_GAP_PX > plot.rect.width(), self.devicePixelRatioF()
+        is_dense = len(self._dots) * _LEAST_DOT_GAP_PX > plot.rect.width()
+        ratio = self.devicePixelRatioF()
         kinds = dict.fromkeys(rewrite.kind for rewrite, _ in self._dots)
         faces = {kind: _dot_face(kind, theme, ratio, is_small=is_dense) for kind in kinds}
-        layers, exact_until = [kind for kind in kinds if kind not in _REWRITES], _exact_until(replay)
+        layers = [kind for kind in kinds if kind not in _REWRITES]
+        exact_until = _exact_until(replay)
         layers += _REWRITES
         for rewrite, index in sorted(self._dots, key=lambda dot: layers.index(dot[0].kind)):
             painter.setOpacity(1.0 if rewrite.seq <= exact_until else _ESTIMATE_OPACITY)
@@ -333,7 +345,8 @@ class ReplayChart(Themed, QWidget):
         return tr("Context over the session. {curves}", curves="; ".join(parts))
 
     def _point_text(self, name: str, tokens: int, is_exact: bool) -> str:
-        replay, about = self._comparison.replay, _about(is_exact)
+        replay = self._comparison.replay
+        about = _about(is_exact)
         window = replay.window if replay is not None else 0
         return tr(
             "{policy}: {tokens} tokens, {share} of the context window",
@@ -367,7 +380,8 @@ def _exact_until(replay: PolicyReplay | None) -> float:
 
 def _tokens_along(curve: Sequence[WindowPoint], seqs: Sequence[int]) -> list[int]:
     """Return the tokens at each event: of the newest point up to it, or of the first; none of no curve."""
-    tokens, at = [], 0
+    tokens = []
+    at = 0
     for seq in seqs if curve else ():
         while at + 1 < len(curve) and curve[at + 1].seq <= seq:
             at += 1
@@ -451,7 +465,8 @@ def _passes(plot: Plot, curve: Sequence[int], rect: QRectF) -> bool:
 
 def replay_notes(comparison: PolicyComparison) -> tuple[str, ...]:
     """Return the lines below the figures: what differs, what is counted, and by which model."""
-    mine, other = comparison.replay, comparison.reference_replay
+    mine = comparison.replay
+    other = comparison.reference_replay
     notes = []
     if comparison.is_exact and mine is not None and other is not None:
         notes += [] if comparison.is_one else _difference_notes(comparison, mine, other)
@@ -557,7 +572,8 @@ class _FigureTable(QWidget):
         names = ["", *(name for name, _ in comparison.named_replays), tr("Difference")]
         shown = len(names)
         if comparison.is_one:
-            names, shown = [""] * shown, 2
+            names = [""] * shown
+            shown = 2
         for number, name in enumerate(names):
             self._set(0, number, name, "faint")
         for at, figure in enumerate(figure_rows(comparison)):
@@ -580,7 +596,8 @@ class ReplayCard(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.chart, self.figures = ReplayChart(), _FigureTable()
+        self.chart = ReplayChart()
+        self.figures = _FigureTable()
         self.policy = ComboBox(words=tr("Policy to show"))
         self.policy.setObjectName("compare_policy")
         self.reference = ComboBox(words=tr("Policy to compare with"))

@@ -53,7 +53,9 @@ _STATES: dict[CheckStepState, tuple[str, str, str]] = {
     "skipped": (text("skipped"), "minus", "faint"),
 }
 """The words for the state of a step, its icon and the color of that."""
-_NAME_PX, _BOLD_PX = 78, 8  # the least width of the names, and what the bold one of a failed step adds
+# the least width of the names, and what the bold one of a failed step adds
+_NAME_PX = 78
+_BOLD_PX = 8
 
 
 class CheckNotice(msgspec.Struct, frozen=True):
@@ -86,7 +88,8 @@ def _step_result(step: CheckStep) -> _Result:
     name = label(translate(_STEP_NAMES[step.name]), "strong" if is_failed else "")
     widths = (name.fontMetrics().horizontalAdvance(translate(words)) for words in _STEP_NAMES.values())
     name.setFixedWidth(max(_NAME_PX, *(width + _BOLD_PX for width in widths)))
-    details, fix = translate(join_sentences(step.detail, step.why)), translate(step.fix)
+    details = translate(join_sentences(step.detail, step.why))
+    fix = translate(step.fix)
     words = [label(details, "error" if is_failed else "faint", wrap=True)]
     words += [label(fix, "note", wrap=True)] if fix else []
     result = _Result(step.state, name, words, translate(step.server_text))
@@ -132,7 +135,8 @@ class ProviderCheckView(QWidget):
                 self._steps.append((step, _step_result(step)))
                 self._results.addWidget(self._steps[place][1])
             elif step != self._steps[place][0]:
-                old, self._steps[place] = self._steps[place][1], (step, _step_result(step))
+                old = self._steps[place][1]
+                self._steps[place] = (step, _step_result(step))
                 self._results.replaceWidget(old, self._steps[place][1])
                 old.deleteLater()
         self.show()

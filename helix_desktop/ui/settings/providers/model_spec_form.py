@@ -99,7 +99,8 @@ def _both_prices() -> str:
     return tr("Enter both prices, or neither: the costs would be too low.")
 
 
-_FIELD_PX, _CHOICE_PX = 104, 180
+_FIELD_PX = 104
+_CHOICE_PX = 180
 
 
 class ModelFigures(Values):
@@ -186,7 +187,8 @@ class ModelSpecForm(QWidget):
         self._name = ElidedLabel(role="strong")
         self.use_button = PushButton("", name="use_provider")
         self.default_button = IconButton("star", tr("Make default"), px=15, edge=26, name="use_by_default")
-        reset, remove = tr("Reset to detected values"), tr("Remove model")
+        reset = tr("Reset to detected values")
+        remove = tr("Remove model")
         self._reset_button = IconButton("rotate-ccw", reset, px=15, edge=26, name="forget_figures")
         self.remove_button = IconButton("trash-2", remove, px=15, edge=26, name="remove_model")
         buttons = self.use_button, self.default_button, self._reset_button, self.remove_button

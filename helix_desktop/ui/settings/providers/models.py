@@ -108,7 +108,9 @@ def is_web_address(text: str) -> bool:
 
 
 _OFFERED = ((text("Model"), 0), (text("Context"), 96), (text("$ in / out"), 110))
-_LIST_ROW_PX, _LIST_MAX_ROWS, _LIST_HEAD_PX = 30, 8, 32
+_LIST_ROW_PX = 30
+_LIST_MAX_ROWS = 8
+_LIST_HEAD_PX = 32
 
 
 class ModelChecklist(QWidget):
@@ -182,10 +184,13 @@ def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
 
 SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
 
-_ROW_PX, _HEAD_PX, _MAX_ROWS = 32, 30, 7
+_ROW_PX = 32
+_HEAD_PX = 30
+_MAX_ROWS = 7
 _MIN_NAME_PX = 140
 _SCROLLED_NAME_PX = 200  # of the name where there is no room for all columns
-_ON, _OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOn, Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+_ON = Qt.ScrollBarPolicy.ScrollBarAlwaysOn
+_OFF = Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
 class ModelTable(Themed, QTableWidget):
@@ -193,7 +198,8 @@ class ModelTable(Themed, QTableWidget):
 
     def __init__(self, show_chosen: Callable[[], object], set_default: Callable[[str], object]) -> None:
         super().__init__(0, len(COLUMNS))
-        self._show_chosen, self._set_default = show_chosen, set_default
+        self._show_chosen = show_chosen
+        self._set_default = set_default
         self._rows: tuple[ModelRow, ...] = ()
         FocusRing(self)
         for place, (words, *_) in enumerate(COLUMNS):
@@ -254,7 +260,8 @@ class ModelTable(Themed, QTableWidget):
     def _fit(self) -> None:
         """By the table's own width, not by what its bars leave: these come and go with the result."""
         count = self.rowCount()
-        upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
+        upright = self.verticalScrollBar()
+        flat = self.horizontalScrollBar()
         scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
         head = self.horizontalHeader()
         widths = [max(width, head.sectionSizeHint(place)) for place, (_, width, *_) in enumerate(COLUMNS)][1:]
@@ -279,7 +286,8 @@ class ModelTable(Themed, QTableWidget):
 
 
 def _cell(row: ModelRow, column: int) -> QTableWidgetItem:
-    theme, words = current_theme(), COLUMNS[column].text(row)
+    theme = current_theme()
+    words = COLUMNS[column].text(row)
     cell = QTableWidgetItem(words)
     if column == 0:
         cell.setToolTip(words)  # a narrow column cuts it
@@ -311,7 +319,8 @@ class ProviderModels(QWidget):
         self._provider = Provider(name="server", base_url="")
         self._offered: dict[str, SourcedSpec] = {}
         self._spec_lookup: SpecLookup = lambda _: resolve_spec()
-        self.spec_form, self.table = ModelSpecForm(), ModelTable(self._show_spec, self._set_default)
+        self.spec_form = ModelSpecForm()
+        self.table = ModelTable(self._show_spec, self._set_default)
         self.spec_form.changed.connect(self._change)
         self.spec_form.default_button.clicked.connect(lambda: self._set_default(self.selected_model))
         self.spec_form.remove_button.clicked.connect(lambda: self.remove_requested.emit(self.selected_model))
@@ -430,7 +439,8 @@ class ProviderModels(QWidget):
         self.add(self.name_field.currentText().strip())
 
     def _refresh(self) -> None:
-        default, look_up = self.default_model, self._spec_lookup
+        default = self.default_model
+        look_up = self._spec_lookup
         rows = [ModelRow(it.name, it.name == default, look_up(it), it.effort) for it in self.entries]
         self.table.show_rows(rows)
         for part in (self._table_card, self.spec_form):

@@ -41,7 +41,8 @@ from helix_desktop.words.model_names import demo_model_name, model_name
 from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Models")
-_LINE_PX, _LINES = 32, 4
+_LINE_PX = 32
+_LINES = 4
 _ID = int(Qt.ItemDataRole.UserRole)
 
 
@@ -49,9 +50,11 @@ class ProvidersPage(Themed, QWidget):
     def __init__(self, session: Session) -> None:
         """Start with an empty list. No server is contacted before a button is pressed."""
         super().__init__()
-        self._session, self._services = session, session.app
+        self._session = session
+        self._services = session.app
         self._async_actions = AsyncActions(session.actions.scope, self._show_error)
-        self._changes, self._change_lock = ProviderChanges(session.app), asyncio.Lock()
+        self._changes = ProviderChanges(session.app)
+        self._change_lock = asyncio.Lock()
         self._test_task: asyncio.Task[None] | None = None
         self._steps: tuple[CheckStep, ...] = ()
         self._shown: dict[str, ShownProvider] = {}
@@ -70,7 +73,8 @@ class ProvidersPage(Themed, QWidget):
         self._menu = QMenu(self)
         add = PushButton(tr("Add provider"), "", "plus", name="add_provider")
         add.setMenu(self._menu)
-        start, change = self._async_actions.start, self._run_change
+        start = self._async_actions.start
+        change = self._run_change
         scan = PushButton(tr("Find local servers"), "", "search", name="find_servers")
         scan.clicked.connect(lambda: start(self.scan(self.found_servers), "find local servers"))
         tip = tr("Make it the default model of this workspace")
@@ -356,9 +360,11 @@ class ProvidersPage(Themed, QWidget):
     def _default_notice(self) -> CheckNotice:
         workspace = self._session.opened
         if workspace is not None:
-            label, default = workspace.model.info.label, self._services.settings.model
+            label = workspace.model.info.label
+            default = self._services.settings.model
             text = tr("{model} is now the default model of this workspace.", model=label)
-            name, others = default or demo_model_name(), tr("New workspaces start with it too.")
+            name = default or demo_model_name()
+            others = tr("New workspaces start with it too.")
             if label != (default or DEMO_LABEL):
                 others = tr(
                     "New workspaces start with {model}, as set in Settings → Model roles.", model=name
@@ -368,7 +374,8 @@ class ProvidersPage(Themed, QWidget):
 
     def _first_notice(self) -> CheckNotice:
         """Say what the first model is the default of; a workspace with a model of its own keeps that one."""
-        workspace, label = self._session.opened, self._services.settings.model
+        workspace = self._session.opened
+        label = self._services.settings.model
         if workspace is None or workspace.model.info.label == label:
             return self._default_notice()
         own = model_name(workspace.model.info.label, workspace.model.info.demo)
@@ -384,7 +391,8 @@ class ProvidersPage(Themed, QWidget):
 
     async def _accept_model(self) -> None:
         """Let the workspace's model continue the session on screen; what was asked is answered on record."""
-        workspace, conversation = self._session.opened, self._session.find_conversation()
+        workspace = self._session.opened
+        conversation = self._session.find_conversation()
         if workspace is None or conversation is None:
             return
         if conversation.model_choice.pending is not None:

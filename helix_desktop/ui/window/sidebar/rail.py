@@ -45,7 +45,9 @@ def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceR
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())
 
 
-_TILE_PX, _ICON_PX, _MARGIN_PX = 38, 19, 13
+_TILE_PX = 38
+_ICON_PX = 19
+_MARGIN_PX = 13
 """Edges of a workspace's square and of an icon at 100 %; the room on both sides of a square, in pixels."""
 
 
@@ -60,7 +62,8 @@ class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
 
     def show_workspace(self, workspace: WorkspaceRow) -> None:
         self.workspace = workspace
-        name, state = workspace.name, state_words(workspace.badge)
+        name = workspace.name
+        state = state_words(workspace.badge)
         self.setAccessibleName(
             tr("Workspace {name}, {state}", name=name, state=state)
             if state

@@ -218,7 +218,8 @@ def _usage(item: SessionItem) -> str:
 _RENAME_KEY = "F2"
 
 _LINE_PX = 36  # height of a row
-_INDENT_PX, _MAX_DEPTH = 16, 4
+_INDENT_PX = 16
+_MAX_DEPTH = 4
 _MARK_PX = 13  # an icon before the title: archived, branch, subagent
 
 
@@ -352,7 +353,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
 
     def _show(self) -> None:
         """List headings and sessions; the current row stays that, if it is in sight."""
-        current, place = self.current, self.currentIndex()
+        current = self.current
+        place = self.currentIndex()
         was_visible = self.viewport().rect().intersects(self.visualRect(place))
         rows: list[SessionItem | ListHeading] = []
         heading: ListGroup | None = None
@@ -427,7 +429,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         return row.key
 
     def data_of(self, at: int, role: int) -> object:
-        row, roles = self.rows[at], Qt.ItemDataRole
+        row = self.rows[at]
+        roles = Qt.ItemDataRole
         if isinstance(row, ListHeading):
             words = row.words if role == roles.DisplayRole else None
             return row.accessible_text if role == roles.AccessibleTextRole else words
@@ -468,7 +471,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
     def _paint_ground(
         self, painter: QPainter, box: QRectF, state: QStyle.StateFlag, is_active: bool = False
     ) -> None:
-        flag, pen = QStyle.StateFlag, Pen(painter, self._theme, PaintState(box))
+        flag = QStyle.StateFlag
+        pen = Pen(painter, self._theme, PaintState(box))
         is_lit = state & (flag.State_MouseOver | flag.State_Selected)
         is_focused = bool(state & flag.State_HasFocus and state & flag.State_KeyboardFocusChange)
         ground = "hover" if is_lit else ""
@@ -481,7 +485,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
 
     def take_typed_text(self) -> str | None:
         """Return what was typed since a session was chosen, and let keys be commands; None: none was."""
-        typed, self._typed_text = self._typed_text, None
+        typed = self._typed_text
+        self._typed_text = None
         return typed
 
     def open_first(self) -> None:
@@ -500,7 +505,9 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
 
     def menu_for(self, index: QModelIndex) -> QMenu:
         item: SessionItem = index.data(ROW_ROLE)
-        menu, key_of, wants = EntryMenu(self), self.keys.shown_key, _intents(item)
+        menu = EntryMenu(self)
+        key_of = self.keys.shown_key
+        wants = _intents(item)
         if item.is_trashed:
             menu.add("restore", tr("Restore"), intents.RestoreSession(item.id))
             trash_key = key_of("session_trash")
@@ -542,7 +549,8 @@ class SessionList(ChoiceList[SessionItem | ListHeading]):
         """Do what a key says with a row; return False if it says nothing."""
         item = self.row_at(index)
         is_heading = isinstance(item, ListHeading)
-        command, pressed = self.keys.command_of(event), pressed_key(event)
+        command = self.keys.command_of(event)
+        pressed = pressed_key(event)
         if isinstance(item, ListHeading) and pressed == "Left":
             self._fold(item.group)
         elif isinstance(item, ListHeading) and pressed == "Right":

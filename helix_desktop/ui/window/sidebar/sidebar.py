@@ -71,7 +71,8 @@ class Sidebar(QFrame):
         self._name.clicked.connect(commands.switch_workspace.trigger)
         self._git = GitLabel()
         self._git.clicked.connect(commands.commit_changes.trigger)
-        self.show_git, self.announce = self._git.show_text, self._name.show_name
+        self.show_git = self._git.show_text
+        self.announce = self._name.show_name
         folder = command_button(commands.open_folder, "folder-open", tr("Open folder"))
         self._new = command_button(commands.new_session, "plus", tr("New session"), px=18)
         self.search = SearchField(tr("Filter by title"))
