@@ -49,7 +49,8 @@ def _extent(attachment: Attachment) -> str:
 def _cost(attachment: Attachment) -> str:
     """Return what an attachment costs; of a large one also which lines are sent, and its cost in full."""
     if attachment.form == "preview":
-        tokens, full = format_tokens(attachment.tokens), format_tokens(attachment.full_tokens)
+        tokens = format_tokens(attachment.tokens)
+        full = format_tokens(attachment.full_tokens)
         parts = preview_parts_text(attachment.text)
         return tr("{parts}, {tokens} of {full} tokens", parts=parts, tokens=tokens, full=full)
     return format_token_count(attachment.tokens)

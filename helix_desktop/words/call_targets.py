@@ -42,7 +42,8 @@ def call_verb(tool: str, tense: CallTense, target: str = "") -> str:
 
 def call_title(tool: str, target: str, verb: str = "") -> str:
     """Return what a call did, with what it was about: `Read src/app.py`; `verb` in place of the tool's."""
-    verb, target = verb or call_verb(tool, "done", target), shown_target(tool, target)
+    verb = verb or call_verb(tool, "done", target)
+    target = shown_target(tool, target)
     return verb if target in ("", tool) else f"{verb} {target}"
 
 

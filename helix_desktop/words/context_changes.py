@@ -98,7 +98,8 @@ def handover_text(handover: HandoverMade, transcript: Transcript) -> str:
         size = revision_size_text(handover.before, handover.after)
         return dotted((tr("Handover summary edited by you"), size))
     count = tr("Handover summary written again") if handover.replaces else summary_title(handover, transcript)
-    before, after = format_tokens(handover.before), format_tokens(handover.after)
+    before = format_tokens(handover.before)
+    after = format_tokens(handover.after)
     size = tr("{before} → {after} tokens", before=before, after=after)
     without_model = "" if handover.edited or recorded_writer(handover.model) else tr("without a model")
     return " · ".join(filter(None, (count, without_model, size)))
@@ -204,7 +205,8 @@ def _excluded_name(event: Excluded, transcript: Transcript) -> str:
         case ToolAnswered():
             name = _output_name(seq, transcript)
         case (HandoverMade() | ObservationsPlaced() | FoldMade()) as summary:
-            title, placements = summary_title(summary, transcript), transcript.rewrites.placements
+            title = summary_title(summary, transcript)
+            placements = transcript.rewrites.placements
             compacted = [placements[target] for target in event.targets if target in placements]
             if len(compacted) > 1:  # several stand as one
                 title = translate(summary_name(transcript, compacted[0].after, compacted[-1].upto))
@@ -247,7 +249,9 @@ def given_names(response: AssistantSpoke) -> tuple[tuple[str, str], ...]:
     )
 
 
-_MANUAL, _ROOM, _EARLY = text("by you"), text("to make room"), text("to save tokens")
+_MANUAL = text("by you")
+_ROOM = text("to make room")
+_EARLY = text("to save tokens")
 
 
 def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:
@@ -273,7 +277,8 @@ def limit_text(trigger: HandoverTrigger, limit: float) -> str:
 
 def reasons_text(reasons: Iterable[str]) -> str:
     """Return the most pressing reason of several changes."""
-    full, usual = translate(_ROOM), translate(_EARLY)
+    full = translate(_ROOM)
+    usual = translate(_EARLY)
     known = sorted(filter(None, reasons), key=lambda reason: (reason != full, reason == usual))
     return next(iter(known), "")
 

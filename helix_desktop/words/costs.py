@@ -15,7 +15,8 @@ from helix_desktop.words.translation import Translator, current_language
 
 tr = Translator("Costs")
 
-_NO_COST, _NO_BUDGET = Spending(), Budget()
+_NO_COST = Spending()
+_NO_BUDGET = Budget()
 _MAX_AMOUNT = 1_000_000_000_000
 _SCALED_DIGITS = 3  # 8.2m is 8199999.999999999 without rounding
 
@@ -139,7 +140,8 @@ class CostState(msgspec.Struct, frozen=True):
         """Return how much of the budget that is; empty without one."""
         if not (self.budget.tokens or self.budget.cost):
             return ""
-        share, cost = format_whole_percent(self.share), format_usd(self.budget.cost)
+        share = format_whole_percent(self.share)
+        cost = format_usd(self.budget.cost)
         tokens = format_token_count(self.budget.tokens)
         if self.budget.tokens and self.budget.cost:
             return tr("{share} of budget ({tokens} or {cost})", share=share, tokens=tokens, cost=cost)

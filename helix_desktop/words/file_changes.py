@@ -236,7 +236,8 @@ _HASH_DIGITS = 12
 
 def describe_mode(diff: FileDiff) -> str:
     """Return how the permissions changed; empty if they did not."""
-    before, after = diff.before, diff.after
+    before = diff.before
+    after = diff.after
     if before is None or after is None or before.mode == after.mode or "link" in (before.kind, after.kind):
         return ""
     return tr("Permissions: {before} → {after}", before=f"{before.mode:o}", after=f"{after.mode:o}")
@@ -257,7 +258,8 @@ def describe_without_lines(diff: FileDiff) -> list[str]:
         case "too_large":
             lines = [tr("Too large to compare."), *_contents(diff)]
             if diff.after_data is not None:  # it can be read
-                limit, size = format_size(MAX_TEXT_BYTES), format_size(len(diff.after_data))
+                limit = format_size(MAX_TEXT_BYTES)
+                size = format_size(len(diff.after_data))
                 lines = [tr("Over {limit}, so lines aren't compared.", limit=limit), size]
         case "hash_only":
             lines = [tr("Content not saved, so it can't be shown."), *_contents(diff)]

@@ -13,7 +13,8 @@ def instructions_text(event: InstructionsAdded) -> str:
     text = event.text
     if text.kind == "skills":
         return _skills_text(event)
-    name, tokens = text.path or tr("Your instructions"), format_token_count(text.tokens)
+    name = text.path or tr("Your instructions")
+    tokens = format_token_count(text.tokens)
     match text.problem:
         case "":
             if event.changed:

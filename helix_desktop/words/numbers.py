@@ -11,7 +11,9 @@ tr = Translator("Numbers")
 _NO_BREAK_AT = re.compile(r"(?<=\d) (?=%|[KMG]?B\b|m?s\b|min\b)|(?<=≈) (?=\$?\d)| (?=· )")
 _OPTION = re.compile(r"(?<!\S)--\w[\w-]{0,28}(?![\w-])")  # a longer one would need more room than there is
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_THOUSAND, _MILLION, _BILLION = 1_000, 1_000_000, 1_000_000_000
+_THOUSAND = 1_000
+_MILLION = 1_000_000
+_BILLION = 1_000_000_000
 _KILO = 1024
 
 

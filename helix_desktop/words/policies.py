@@ -31,7 +31,8 @@ def policy_name(policy: ContextPolicy) -> str:
     """Return a policy's profile, and how many of its numbers the user changed."""
     if not policy.enabled:
         return profile_name("off")
-    profile, changed = profile_name(policy.profile), len(policy_fields(policy)) - 1
+    profile = profile_name(policy.profile)
+    changed = len(policy_fields(policy)) - 1
     if not changed:
         return profile
     return tr.plural(changed, "{profile} with %n change", "{profile} with %n changes", profile=profile)

@@ -40,7 +40,9 @@ from helix_desktop.words.translation import Translator, current_language, transl
 
 tr = Translator("Transcript")
 
-_MAX_LINES, _MAX_CHARS = 40, 4_000  # of one output or argument list; the archive of the session has the rest
+# of one output or argument list; the archive of the session has the rest
+_MAX_LINES = 40
+_MAX_CHARS = 4_000
 _BACKTICKS = re.compile("`+")
 
 

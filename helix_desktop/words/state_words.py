@@ -12,7 +12,8 @@ from helix_desktop.words.translation import Translator, current_language
 tr = Translator("Context")
 text = TextContext("Context")
 
-_IN_CONTEXT, _UNDO = text("In context"), text("Undo")
+_IN_CONTEXT = text("In context")
+_UNDO = text("Undo")
 OUTDATED = text("Edited since")
 
 

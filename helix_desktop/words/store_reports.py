@@ -131,7 +131,9 @@ def removed_text(count: int) -> str:
 
 def export_summary(result: ExportResult) -> str:
     totals = result.totals
-    lost, left_out, removed = len(totals.lost), len(totals.left_out), len(totals.removed)
+    lost = len(totals.lost)
+    left_out = len(totals.left_out)
+    removed = len(totals.removed)
     return translate(
         join_sentences(
             tr(
@@ -183,13 +185,14 @@ def _trashed_part(count: int) -> str:
 
 
 def import_summary(result: ImportResult) -> str:
-    new, extended, unchanged = len(result.new), len(result.extended), len(result.unchanged)
-    apart, busy = len(result.apart), len(result.busy)
+    new = len(result.new)
+    extended = len(result.extended)
+    unchanged = len(result.unchanged)
+    apart = len(result.apart)
+    busy = len(result.busy)
     trashed = set(result.trashed)
-    new_trashed, old_trashed = (
-        len(trashed.intersection(result.new)),
-        len(trashed.intersection(result.unchanged)),
-    )
+    new_trashed = len(trashed.intersection(result.new))
+    old_trashed = len(trashed.intersection(result.unchanged))
     sessions = [
         (new, _with_parts(tr.plural(new, "%n new", "%n new", "sessions"), _trashed_part(new_trashed))),
         (extended, tr.plural(extended, "%n extended", "%n extended", "sessions")),
@@ -275,7 +278,9 @@ def deletion_lines(deletion: PermanentDeletion, history: FileHistoryCleanup) -> 
 
     `history` is what of the file history goes with it.
     """
-    sessions, outputs, staying = len(deletion.sessions), len(deletion.digests), deletion.staying.entries
+    sessions = len(deletion.sessions)
+    outputs = len(deletion.digests)
+    staying = deletion.staying.entries
     counts = (
         tr.plural(sessions, "%n session with its messages", "%n sessions with their messages")
         if sessions

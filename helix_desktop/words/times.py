@@ -12,7 +12,9 @@ tr = Translator("Times")
 AGE_STEP_MS = 10_000
 """How often an age changes: as of one of these steps of the clock, so that all that is drawn within one says
 the same, however often each place is drawn."""
-_MINUTE, _HOUR = 60, 3_600  # seconds
+# seconds
+_MINUTE = 60
+_HOUR = 3_600
 _WEEK = 7  # days
 
 
@@ -31,7 +33,8 @@ def format_relative_time(at_ms: int, now_ms: int, with_time: bool = False) -> st
         return tr("now")
     if minutes < 60:  # noqa: PLR2004 - minutes of an hour
         return tr("{minutes} min ago", minutes=minutes)
-    at, now = local_time(at_ms), local_time(now_ms)
+    at = local_time(at_ms)
+    now = local_time(now_ms)
     clock = current_language().show_clock(at)
     if at.date() == now.date():
         return clock
@@ -98,7 +101,8 @@ def format_moment(at_ms: int, now_ms: int = 0) -> str:
     """
     if not at_ms:
         return ""
-    at, now = local_time(at_ms), local_time(now_ms or wall_clock_ms())
+    at = local_time(at_ms)
+    now = local_time(now_ms or wall_clock_ms())
     clock = current_language().show_clock(at)
     if at.date() == now.date():
         return clock
