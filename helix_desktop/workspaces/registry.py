@@ -136,7 +136,8 @@ class WorkspaceRegistry:
     """The workspaces under one folder, in the order they were added."""
 
     def __init__(self, folder: Path, clock: ClockMs) -> None:
-        self._folder, self.clock = folder, clock
+        self._folder = folder
+        self.clock = clock
         self._records: dict[str, WorkspaceRecord] = {}
         self.problems: list[HelixError] = []
         self.server_errors: dict[str, SettingsDamaged] = {}
@@ -271,7 +272,8 @@ class WorkspaceRegistry:
         Raises WorkspaceMissing if that is not a folder, HelixError if it is another workspace's.
         """
         _check_folder(path, self._folder)
-        record, other = self.get(workspace_id), self.find_by_path(path)
+        record = self.get(workspace_id)
+        other = self.find_by_path(path)
         if other is not None and other.id != workspace_id:
             raise HelixError(
                 text("{folder} is the folder of the workspace {name}.", folder=path, name=other.name),
@@ -377,7 +379,8 @@ def check_is_folder(path: Path) -> None:
 def _check_folder(path: Path, workspaces_dir: Path) -> None:
     """Raise WorkspaceMissing for what is not a folder, HelixError for one that can't be a workspace."""
     check_is_folder(path)
-    real, own = Path(_real_path(path)), Path(_real_path(workspaces_dir))
+    real = Path(_real_path(path))
+    own = Path(_real_path(workspaces_dir))
     try:
         str(real).encode()
     except UnicodeEncodeError as error:

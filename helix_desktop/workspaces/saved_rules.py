@@ -34,7 +34,8 @@ def demo_calls_run(record: WorkspaceRecord, demo: bool) -> bool:
 
 class SavedRules:
     def __init__(self, registry: WorkspaceRegistry, workspace_id: str) -> None:
-        self._registry, self._workspace_id = registry, workspace_id
+        self._registry = registry
+        self._workspace_id = workspace_id
 
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """Return the rules that apply, in order; `demo` says that the offline demo model makes the call."""
