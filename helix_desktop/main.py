@@ -215,9 +215,11 @@ def _show_failed_window(args: argparse.Namespace, error: Exception, log_place: s
         show_plain_startup_error,
     )
 
-    what, fix = tr("Something went wrong, and Helix Desktop had to stop."), log_place
+    what = tr("Something went wrong, and Helix Desktop had to stop.")
+    fix = log_place
     if isinstance(error, ImportError):
-        what, fix = couldnt_start_text(), f"{damaged_installation_text()} {log_place}"
+        what = couldnt_start_text()
+        fix = f"{damaged_installation_text()} {log_place}"
     show_plain_startup_error(what, f"{type(error).__name__}: {error}", fix)
 
 

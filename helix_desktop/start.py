@@ -28,7 +28,8 @@ def _report_damage(error: ImportError) -> int:
         show_plain_startup_error,
     )
 
-    what, fix = couldnt_start_text(), damaged_installation_text()
+    what = couldnt_start_text()
+    fix = damaged_installation_text()
     sys.stderr.write(f"helix-desktop: {what} {error}. {fix}\n")
     if set(sys.argv[1::2]) <= _WINDOW_OPTIONS:
         show_plain_startup_error(what, str(error), fix)
