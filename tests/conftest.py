@@ -429,7 +429,8 @@ class _Timers:
         self._timers: WeakSet[QTimer] = WeakSet()
         self._shots: dict[int, str] = {}
         timer_class: Any = QTimer  # changed for the whole run
-        make, shoot = timer_class.__init__, timer_class.singleShot
+        make = timer_class.__init__
+        shoot = timer_class.singleShot
 
         def note_new(timer: QTimer, *arguments: Any, **named: Any) -> None:
             make(timer, *arguments, **named)
@@ -451,7 +452,8 @@ class _Timers:
             shoot(*when, go_off)
             timer_class.__init__ = note_new
 
-        timer_class.__init__, timer_class.singleShot = note_new, staticmethod(note_shot)
+        timer_class.__init__ = note_new
+        timer_class.singleShot = staticmethod(note_shot)
 
     @classmethod
     def of(cls, config: pytest.Config) -> _Timers:

@@ -131,7 +131,8 @@ def test_the_system_hands_over_files(qapp: QApplication, tmp_path: Path) -> None
 
 def test_files_opened_before_the_first_frame_are_queued(qapp: QApplication, tmp_path: Path) -> None:
     events = FileOpenEvents(qapp)
-    good, second = tmp_path / "a b.helix", tmp_path / "c.helix"
+    good = tmp_path / "a b.helix"
+    second = tmp_path / "c.helix"
     good.touch()
     second.touch()
     for path in (tmp_path / "gone.helix", good, second):
@@ -199,7 +200,8 @@ def _short_wait(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_short_wait")
 def test_a_window_that_ends_may_take_longer_than_one_that_listens(qapp: QApplication, tmp_path: Path) -> None:
-    ending, other = SingleInstance(tmp_path), SingleInstance(tmp_path)
+    ending = SingleInstance(tmp_path)
+    other = SingleInstance(tmp_path)
     assert ending.claim()
     ending.stop_listening()
     end = threading.Timer(0.6, ending.close)
@@ -213,7 +215,8 @@ def test_a_window_that_ends_may_take_longer_than_one_that_listens(qapp: QApplica
 
 @pytest.mark.usefixtures("_short_wait")
 def test_a_window_that_listens_and_does_not_answer_is_named(qapp: QApplication, tmp_path: Path) -> None:
-    busy, other = SingleInstance(tmp_path), SingleInstance(tmp_path)
+    busy = SingleInstance(tmp_path)
+    other = SingleInstance(tmp_path)
     assert busy.claim()
     with pytest.raises(InstanceNotResponding):
         other.send("folder")

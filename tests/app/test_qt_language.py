@@ -179,7 +179,8 @@ def test_the_pseudo_languages_keep_facts_and_change_every_word(tmp_path: Path) -
 
 def test_changed_catalogs_are_compiled_into_the_resources(tmp_path: Path) -> None:
     """A language in the repository is compiled once, and again when its catalog changes."""
-    catalogs, compiled = tmp_path / CATALOGS, tmp_path / COMPILED
+    catalogs = tmp_path / CATALOGS
+    compiled = tmp_path / COMPILED
     ts_file.write(
         catalogs / "helix_de.ts", "de", [_entry("Restore")], lambda _: Translation(("Wiederherstellen",))
     )

@@ -88,7 +88,9 @@ class Node(QObject):
 
     def __init__(self, deaths: list[int]) -> None:
         super().__init__()
-        self.me, self.deaths, self.clock = self, deaths, QTimer(self)
+        self.me = self
+        self.deaths = deaths
+        self.clock = QTimer(self)
         self.clock.start(60_000)
 
     def __del__(self) -> None:

@@ -31,7 +31,8 @@ from tests.benchmarks.big_workspaces import (
 from tests.support.model_servers.chat_server import ChatServer, text_reply
 
 ROOT = Path(__file__).resolve().parents[2]
-_IDLE_S, _SETTLE_S = 60.0, 30.0
+_IDLE_S = 60.0
+_SETTLE_S = 30.0
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 Figure = tuple[str, float, str]

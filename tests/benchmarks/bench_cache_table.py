@@ -71,13 +71,16 @@ def main() -> list[tuple[str, float, str]]:
 
 
 async def _measure(app: QApplication) -> list[tuple[str, float, str]]:
-    scope, source, result = TaskScope(), MillionRows(ENTRIES), []
+    scope = TaskScope()
+    source = MillionRows(ENTRIES)
+    result = []
     pane = OutputsPage(scope.start, lambda: _NOW)
     pane.resize(1_100, 900)
     pane.show()
     await _turns(5)
     gc.collect()
-    before, begun = _resident_mb(), time.process_time()
+    before = _resident_mb()
+    begun = time.process_time()
     pane.set_source(source)
     while pane.model.rowCount() != ENTRIES or pane.model.entry(0) is None:  # noqa: ASYNC110 - no event to await
         await asyncio.sleep(0)

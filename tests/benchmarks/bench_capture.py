@@ -15,7 +15,9 @@ from helix_desktop.file_history.history import OpenedHistory
 from helix_desktop.system.clock import wall_clock_ms
 from tests.benchmarks.timing import seconds
 
-FILES, FORMATTED, ROUNDS = 20_000, 2_000, 15
+FILES = 20_000
+FORMATTED = 2_000
+ROUNDS = 15
 _WARM_S = 0.1  # after which no file counts as changed just now
 
 
@@ -36,7 +38,9 @@ def _measure(root: Path, history: OpenedHistory, paths: list[Path]) -> list[tupl
     while history.coverage().is_complete is not True:
         batches.append(seconds(history.copy_batch))
     time.sleep(_WARM_S)
-    git, before, after = list[float](), list[float](), list[float]()
+    git = list[float]()
+    before = list[float]()
+    after = list[float]()
     for number in range(ROUNDS):
         git.append(seconds(lambda: _git(root, "status", "--porcelain")))
         mark = CallMark("s", str(number))

@@ -26,7 +26,8 @@ from tests.support.window.chat_geometry import row_key, tool_row
 MESSAGES = 100_000
 FEW = 1_000
 _SLICE = "ms CPU, painting included"
-_QUIET_ROUNDS, _QUIET_MS = 12, 0.3
+_QUIET_ROUNDS = 12
+_QUIET_MS = 0.3
 TOKENS_PER_FLUSH = 17  # 500 tokens a second at 33 ms
 _TEXT = (
     "agent reads cache entry session handover summary model token window budget prompt tool result patch "
@@ -127,7 +128,8 @@ def _ms(action: Callable[[], object]) -> float:
 
 
 def _opening(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]:
-    few, many = conversation(FEW), conversation(MESSAGES)
+    few = conversation(FEW)
+    many = conversation(MESSAGES)
 
     def show(rows: list[Row]) -> None:
         model.reset(rows)

@@ -30,7 +30,9 @@ from helix_desktop.tools.tool import description_of, parse_description, spec_of
 from tests.support.mcp.many_tools import PRODUCTS, tools_of
 from tests.support.tool_rig import DESCRIPTIONS_DIR, make_tools
 
-REQUESTS, STEP_TOKENS, ANSWER_TOKENS = 20, 1_500, 200
+REQUESTS = 20
+STEP_TOKENS = 1_500
+ANSWER_TOKENS = 200
 LOOKUPS = {2: "create an issue in forge", 8: "list incidents of monitor", 14: "refund of a payment, billing"}
 FOUND = 5  # tools of an answer
 MODELS = {
@@ -58,7 +60,8 @@ async def _measure() -> list[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         own = [*make_tools(Path(folder)).specs, delegate]
     tool_search = [spec_of(tool, DESCRIPTIONS_DIR) for tool in (FindTools, CallTool)]
-    whole, deferred = (*own, *servers), request_tools((*own, *servers, *tool_search))
+    whole = (*own, *servers)
+    deferred = request_tools((*own, *servers, *tool_search))
     system = split_versions(load_prompts())[0]["system"]
     figures: list[Figure] = []
     for dialect in ("anthropic", "openai chat", "openai responses"):
@@ -102,7 +105,8 @@ async def _session_cost(
 ) -> float:
     """Return the price of a session's requests, in US dollars; `adds`: found definitions join the request."""
     before: list[Part] = []
-    definitions, history = list(tools), list[Part]()
+    definitions = list(tools)
+    history = list[Part]()
     cost = 0.0
     for number in range(REQUESTS):
         history.append((f"step {number}", STEP_TOKENS))
@@ -115,7 +119,8 @@ async def _session_cost(
                 history.append((query, sum(await _tokens(counter, found))))
         counts = await _tokens(counter, definitions)
         request = [*((spec.name, count) for spec, count in zip(definitions, counts, strict=True)), *history]
-        total, cached = sum(tokens for _, tokens in request), _common(before, request)
+        total = sum(tokens for _, tokens in request)
+        cached = _common(before, request)
         writes = total - cached if info.price_cache_write else 0
         cost += call_cost(info, Usage(total, ANSWER_TOKENS, cached, writes))
         before = request

@@ -80,7 +80,8 @@ def _hostile() -> list[tuple[bytes, bytes]]:
 
 def _compare(before: bytes, after: bytes) -> tuple[float, float, float]:
     """Return the seconds that this diff, that of difflib and that of git take (0: git is not installed)."""
-    old, new = before.decode().splitlines(), after.decode().splitlines()
+    old = before.decode().splitlines()
+    new = after.decode().splitlines()
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder, name) for name in ("before", "after")]
         for path, data in zip(paths, (before, after), strict=True):
@@ -105,7 +106,8 @@ def _view_figures() -> list[tuple[str, float, str]]:
     assert isinstance(app, QApplication)
     fonts.load(resources_dir() / "fonts")
     stylesheet.apply(app, LIGHT)
-    diff, view = diff_contents(*_texts(0.33)), DiffView()
+    diff = diff_contents(*_texts(0.33))
+    view = DiffView()
     view.resize(1_300, 900)
     view.set_side_by_side(True)
     view.show()

@@ -14,7 +14,8 @@ from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.tools.process import Ripgrep, find_ripgrep
 from helix_desktop.tools.workspace_tools import open_jail
 
-FILES, FOLDERS = 50_000, 4_000
+FILES = 50_000
+FOLDERS = 4_000
 _WORDS = (
     "account", "app", "auth", "billing", "cache", "chat", "client", "composer", "config", "core", "data",
     "handler", "index", "level", "model", "order", "parser", "product", "render", "route", "search", "server",
@@ -57,11 +58,13 @@ async def _measure(index: FileIndex) -> list[tuple[str, float, str]]:
     started = time.perf_counter()
     await index.refresh()
     again = time.perf_counter() - started
-    times, work = [], []
+    times = []
+    work = []
     for _ in range(3):
         for typed in _TYPED:
             for end in range(min(1, len(typed)), len(typed) + 1):
-                started, worked = time.perf_counter(), time.process_time()
+                started = time.perf_counter()
+                worked = time.process_time()
                 await index.search(typed[:end], _ROWS)
                 times.append(time.perf_counter() - started)
                 work.append(time.process_time() - worked)

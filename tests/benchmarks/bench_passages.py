@@ -25,7 +25,9 @@ from helix_desktop.store.passage_index import scan_passages
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary
 
 MESSAGES = 100_000
-_PER_SESSION, _AT_ONCE, _ROUNDS = 2_000, 500, 20
+_PER_SESSION = 2_000
+_AT_ONCE = 500
+_ROUNDS = 20
 _WORDS = Path(statistics.__file__).read_text(encoding="utf-8").split()
 _QUERIES = ("quetzalcoatl", "distribution sample", "return", "zzzz", "median grouped data", "variance")
 
@@ -73,7 +75,8 @@ async def _measure(folder: Path, count: int) -> list[Figure]:
 async def _fill(store: LevelDbStore, count: int) -> None:
     rng = random.Random(count)
     for number in range(0, count, _AT_ONCE):
-        session, first = f"session-{number // _PER_SESSION}", number % _PER_SESSION + 1
+        session = f"session-{number // _PER_SESSION}"
+        first = number % _PER_SESSION + 1
         events = []
         for seq in range(first, first + _AT_ONCE):
             at = rng.randrange(len(_WORDS) - 120)

@@ -32,7 +32,9 @@ from tests.support.synthetic_recordings import make_session
 
 EVENTS = 10_000
 WINDOW = 128_000
-FIRST_S, EXACT_S = 0.1, 1.0  # what they may take
+# what they may take
+FIRST_S = 0.1
+EXACT_S = 1.0
 _ROUNDS = 3
 _CHANGES = {"protect_steps": 5, "sweep_fixed": 9_000}  # one that matters at once, and one that does not
 _FACTS = SessionFacts(ModelInfo("replay", "recorded", WINDOW))
@@ -64,7 +66,8 @@ def _with_source(session: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     pool = "\n".join(path.read_text(errors="replace") for path in sorted(library.glob("*.py")))
     chance = random.Random(7)
     for message in session:
-        content, size = message["content"], len(message["content"])
+        content = message["content"]
+        size = len(message["content"])
         if message["role"] == "tool":
             at = chance.randrange(len(pool) - size)
             content = pool[at : at + size]
@@ -145,7 +148,8 @@ def _figures_of_stored(
 ) -> list[tuple[str, float, str]]:
     """Return how long all stops of the slider take that were replayed before the page is opened."""
     with TemporaryDirectory() as folder:
-        stored, session_id = StoredReplays(Path(folder)), "0" * 32
+        stored = StoredReplays(Path(folder))
+        session_id = "0" * 32
         stored.save(session_id, log, _FACTS, replays)
         size = sum(file.stat().st_size for file in Path(folder).rglob("*.msgpack"))
         reading = seconds(lambda: stored.load(session_id, log, _FACTS))

@@ -12,7 +12,8 @@ from pathlib import Path
 from tests.benchmarks.timing import seconds
 from tests.support.revert_rig import RevertRig
 
-FILES, FOLDERS = 2_000, 120
+FILES = 2_000
+FOLDERS = 120
 _ROUNDS = 3
 
 

@@ -40,7 +40,8 @@ def contents(count: int) -> list[Content]:
     rng = random.Random(count)
     batch = []
     for number in range(count):
-        at, size = rng.randrange(len(pool) - 4000), rng.randrange(200, 2000)
+        at = rng.randrange(len(pool) - 4000)
+        size = rng.randrange(200, 2000)
         rare = "quetzalcoatl\n" if number % 10_000 == 77 else ""
         data = f"call {number}\n{rare}{pool[at : at + size]}".encode()
         target = f"src/{rng.randrange(999)}/module_{rng.randrange(99)}.py"

@@ -102,7 +102,8 @@ async def reading(folder: Path, others: list[ReferenceDatabase]) -> list[Figure]
 
 
 async def measure(folder: Path) -> list[Figure]:
-    store, others = await LevelDbStore.open(folder / "ours", WORKSPACE), open_reference_databases(folder)
+    store = await LevelDbStore.open(folder / "ours", WORKSPACE)
+    others = open_reference_databases(folder)
     try:
         figures = await durable_puts(store, others)
         figures += await repeated_puts(store, others[MINIMAL], some(tool_outputs(4)))
@@ -127,10 +128,8 @@ async def measure_slowly(folder: Path) -> list[Figure]:
 
 async def measure_hashing(folder: Path) -> list[Figure]:
     """Measure repeated puts: where SHA-256 is quick they measure all the rest."""
-    store, minimal = (
-        await LevelDbStore.open(folder / "ours", WORKSPACE),
-        ContentAddressedLevelDb(folder / "least"),
-    )
+    store = await LevelDbStore.open(folder / "ours", WORKSPACE)
+    minimal = ContentAddressedLevelDb(folder / "least")
     try:
         return await repeated_puts(store, minimal, some(tool_outputs(4)))
     finally:
@@ -157,7 +156,8 @@ def slowed(folder: Path) -> list[Figure]:
     compiler = shutil.which("cc")
     if sys.platform != "linux" or compiler is None:
         return []
-    source, shim = folder / "slow.c", folder / "slow.so"
+    source = folder / "slow.c"
+    shim = folder / "slow.so"
     source.write_text(SLOW_SYNC, encoding="utf-8")
     subprocess.run([compiler, "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"], check=True)
     added = {"LD_PRELOAD": str(shim), "HELIX_BENCH_SLOWER_US": str(SLOWER_US)}

@@ -44,7 +44,8 @@ from tests.support.store.reference_databases import ReferenceDatabase, open_refe
 SIZES = (10_000, 100_000, 1_000_000)
 LIMIT = 200
 ROUNDS = 50
-WORKSPACES, ENTRIES_PER_WORKSPACE = 20, 200
+WORKSPACES = 20
+ENTRIES_PER_WORKSPACE = 200
 OUTPUTS = 2_000  # how many outputs of tools lie among the short contents
 COLUMNS = "digest, created, size, tokens, tool, target, first_line"
 
@@ -65,7 +66,8 @@ async def build(
     peer = sqlite3.connect(folder / "peer.db")
     peer.execute(f"CREATE TABLE entries ({COLUMNS}, PRIMARY KEY (digest)) WITHOUT ROWID")
     peer.execute("CREATE INDEX newest ON entries (created DESC)")
-    source, outputs = tool_outputs(2), list[Content]()
+    source = tool_outputs(2)
+    outputs = list[Content]()
     for at in range(0, entries, 500):
         new_rows = [short(number) for number in range(at, min(entries, at + 500))]
         outputs += (longer := some(source, OUTPUTS * len(new_rows) // entries))

@@ -61,7 +61,8 @@ def main() -> list[tuple[str, float, str]]:
 
     opened = seconds(first_paint)
     area = next(area for area in pane.findChildren(QAbstractScrollArea) if area.isVisible())
-    bar, pages = area.verticalScrollBar(), list[float]()
+    bar = area.verticalScrollBar()
+    pages = list[float]()
     started = time.perf_counter()
     while bar.value() < bar.maximum():
         page_started = time.perf_counter()

@@ -38,7 +38,9 @@ ROUNDS = 9
 PER_ROUND = 192
 PRODUCERS = 32
 GROUPS = {1: ">= 0.80", 16: ">= 0.75", 64: ">= 0.50"}
-RAW, MINIMAL = 0, 1  # the indexes of raw LevelDB and of the minimum among the peers
+# the indexes of raw LevelDB and of the minimum among the peers
+RAW = 0
+MINIMAL = 1
 
 Figure = tuple[str, float, str]
 Work = Callable[[], Awaitable[object]]
@@ -64,9 +66,11 @@ async def ratio(pairs: Sequence[tuple[Work, Work]]) -> float:
     ratios = []
     for number, (base, ours) in enumerate(pairs):
         if number % 2:
-            our_s, base_s = await seconds(ours), await seconds(base)
+            our_s = await seconds(ours)
+            base_s = await seconds(base)
         else:
-            base_s, our_s = await seconds(base), await seconds(ours)
+            base_s = await seconds(base)
+            our_s = await seconds(ours)
         ratios.append(base_s / our_s)
     return statistics.median(ratios)
 
@@ -151,7 +155,8 @@ async def fresh(source: Iterator[bytes], base: Side, ours: Side) -> float:
 
 async def durable_puts(store: LevelDbStore, others: list[ReferenceDatabase], seed: int = 1) -> list[Figure]:
     """Durable writes, alone, in groups and from many callers; the targets are against raw LevelDB."""
-    source, raw = tool_outputs(seed), others[RAW]
+    source = tool_outputs(seed)
+    raw = others[RAW]
     alone = [await seconds(partial(peer_writes, raw, some(source), 1)) for _ in range(3)]
     figures = [("one raw synced put, ms", statistics.median(alone) / PER_ROUND * 1000, "what the disk takes")]
     for size, target in GROUPS.items():
@@ -205,7 +210,8 @@ async def repeated_puts(
     store: LevelDbStore, minimal: ReferenceDatabase, outputs: list[Content], size: int = 16
 ) -> list[Figure]:
     await commits(store, outputs, size)
-    base, awaited = partial(hashes, outputs), AwaitedPeer(minimal)
+    base = partial(hashes, outputs)
+    awaited = AwaitedPeer(minimal)
     try:
         ours = await ratio([(base, partial(commits, store, outputs, size))] * ROUNDS)
         bare = await ratio([(base, partial(awaited.hash, outputs, size))] * ROUNDS)
@@ -226,7 +232,8 @@ async def verified_reads(
     inside = await ratio([(raw, partial(reads_inside, files, sample))] * ROUNDS)
     alone = [await seconds(partial(reads_inside, files, [content])) * 1000 for content in sample]
     files.close()
-    store, awaited = await LevelDbStore.open(folder, WORKSPACE), AwaitedPeer(others[MINIMAL])
+    store = await LevelDbStore.open(folder, WORKSPACE)
+    awaited = AwaitedPeer(others[MINIMAL])
     single = [await seconds(partial(store.get, content.digest)) * 1000 for content in sample]
     minimal = [await seconds(partial(awaited.read, [content])) * 1000 for content in sample]
     hashed = [await seconds(partial(hashes, [content])) * 1000 for content in sample]
@@ -234,7 +241,8 @@ async def verified_reads(
     async def per(base: Work, ours: Work) -> float:
         return await ratio([(base, ours)] * ROUNDS)
 
-    sequential, at_once = partial(reads, store, sample), partial(reads_at_once, store, sample)
+    sequential = partial(reads, store, sample)
+    at_once = partial(reads_at_once, store, sample)
     figures = [
         ("SHA-256 of one content, p50 ms", statistics.median(hashed), "the floor of a verified read"),
         ("verified read / SHA-256, in the reader", inside, ">= 0.25"),
@@ -254,8 +262,11 @@ async def verified_reads(
 
 
 STDLIB_DIR = Path(statistics.__file__).parent
-_LOG_MEDIAN, _LOG_SIGMA = 9.0, 1.2  # log-normal: half are below 8 KB, the mean is 15 KB
-_MIN_BYTES, _MAX_BYTES = 1024, 200_000
+# log-normal: half are below 8 KB, the mean is 15 KB
+_LOG_MEDIAN = 9.0
+_LOG_SIGMA = 1.2
+_MIN_BYTES = 1024
+_MAX_BYTES = 200_000
 
 
 @cache

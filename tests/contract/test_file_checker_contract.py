@@ -32,7 +32,8 @@ class Files(Protocol):
 
 class WorkspaceFiles(JailedFileVersionChecker):
     def __init__(self, root: Path) -> None:
-        self.root, self.jail = root, open_jail(root)
+        self.root = root
+        self.jail = open_jail(root)
         super().__init__(self.jail)
 
     def write(self, path: str, data: bytes) -> None:
@@ -85,7 +86,8 @@ async def test_a_change_within_one_tick_of_the_clock_is_found(workspace: Workspa
     """Same size, same inode, same time: as on a disk that counts in seconds, right after a write."""
     path = workspace.root / "a.txt"
     path.write_text("one")
-    version, stat = workspace.version("a.txt"), path.stat()
+    version = workspace.version("a.txt")
+    stat = path.stat()
     path.write_text("two")
     os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
     report = await workspace.check([version])

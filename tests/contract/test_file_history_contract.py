@@ -126,7 +126,8 @@ async def test_what_changes_while_two_calls_run_is_of_both(files: Files, history
     await history.begin_call(CallMark("s", "same id", "make"))
     await history.begin_call(CallMark("t", "same id", "tests"))
     files.write("a.txt", b"uno\n")
-    first, second = await history.end_call("s", "same id"), await history.end_call("t", "same id")
+    first = await history.end_call("s", "same id")
+    second = await history.end_call("t", "same id")
     assert first is not None
     assert second is not None
     assert (first.capture.others, second.capture.others) == (("tests",), ("make",))

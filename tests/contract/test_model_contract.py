@@ -48,7 +48,8 @@ class FlakyServer:
     """Cuts the first streams short, then answers."""
 
     def __init__(self, answer: Script) -> None:
-        self.cuts, self.answer = 2, answer
+        self.cuts = 2
+        self.answer = answer
 
     def __call__(self, request: dict[str, Any]) -> Any:
         """Cut two streams, then answer."""

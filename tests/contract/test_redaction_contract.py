@@ -73,7 +73,8 @@ def recorded_at(seq: int, event: Event) -> RecordedEvent:
 
 
 async def test_a_preview_finds_the_text_everywhere_and_changes_nothing(store: Store) -> None:
-    leaky, clean = f"key={SECRET}\n".encode(), b"clean"
+    leaky = f"key={SECRET}\n".encode()
+    clean = b"clean"
     marked = msgspec.structs.replace(make_content(clean), target=f"curl -H {SECRET}")
     line = make_summary("s", title=f"about {SECRET}")
     message = UserSpoke(f"use {SECRET}, please", 3)
@@ -97,7 +98,8 @@ async def test_a_preview_finds_the_text_everywhere_and_changes_nothing(store: St
 
 
 async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: Store) -> None:
-    leaky, clean = f"key={SECRET}\n".encode(), b"clean"
+    leaky = f"key={SECRET}\n".encode()
+    clean = b"clean"
     marked = msgspec.structs.replace(make_content(clean), target=f"curl -H {SECRET}", first_line=SECRET)
     await store.commit(
         Commit(
@@ -141,7 +143,8 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
 
 async def test_the_beginning_of_a_text_is_redacted_where_it_was_cut(store: Store) -> None:
     """A note, a title and a first line have no more of it; what only begins so stays."""
-    key, block = "sk-" + "Ab3dEf6h" * 12, "a line of a template that is pasted\n" * 12
+    key = "sk-" + "Ab3dEf6h" * 12
+    block = "a line of a template that is pasted\n" * 12
     texts = (f"Fix a.\nexport API_KEY={key}\n{block}", f"Fix b.\nexport API_KEY={key}\n{block}", key[:40])
     events = [recorded_at(seq, UserSpoke(text, 150)) for seq, text in enumerate(texts, 1)]
     items = Transcript(events).messages.items
@@ -265,8 +268,10 @@ async def test_a_text_that_spans_json_syntax_leaves_valid_json(store: Store) -> 
 
 
 async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> None:
-    data, large = b"the whole output", "x" * 50
-    digest, argument = digest_of(data), digest_of(large.encode())
+    data = b"the whole output"
+    large = "x" * 50
+    digest = digest_of(data)
+    argument = digest_of(large.encode())
     short = SweptCall("c", f'{{"path": "a", "text": "[CACHED] {argument}"}}', (argument,), (50,))
     call = ToolCall("c", "write_file", f'{{"path": "a", "text": "{large}"}}')
     log = [
@@ -318,11 +323,13 @@ def removed_outputs(text: str, short: str, test: str) -> list[Event]:
 
 def repeating_events(log: list[RecordedEvent], index: str) -> list[RecordedEvent]:
     """Return the events that repeat outputs of a log: notes, names, a handover, a recall, a sweep."""
-    items, digest = Transcript(log).messages.items, digest_of(index.encode())
+    items = Transcript(log).messages.items
+    digest = digest_of(index.encode())
     note = render_fold_note(items, digest, 4)
     brief = render_condensed_note(items, digest, 4, 500, 500, PROFILES["balanced"])
     bullet = Bullet(f"The file says: account of Ada Lovelace opened; it is {LONG[:60]}… and northern.", (2,))
-    sections, ledger = (Section("Technical Details", (bullet,)),), build_ledger(items).text(500)
+    sections = (Section("Technical Details", (bullet,)),)
+    ledger = build_ledger(items).text(500)
     handover = HandoverMade(
         *(5, 0, sections, ledger, digest, 4, 9, 9, 9, 9, "m", HandoverTrigger.MANUAL),
         text_version=SUMMARY_TEXT_VERSION,
@@ -393,7 +400,8 @@ async def test_what_is_said_of_a_selected_argument_is_redacted(store: Store) -> 
     sweepable = sweep_arguments(call, 12)
     assert sweepable is not None
     log = [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), short=(sweepable.call,)))]
-    index, found = index_text(Transcript(log).messages.items)[0], b"e1: row 7 of the plan"
+    index = index_text(Transcript(log).messages.items)[0]
+    found = b"e1: row 7 of the plan"
     log += [
         recorded_at(2, FoldMade(0, 1, "did: write_file", 9, digest_of(index.encode()), 2, 2, 3)),
         output(3, found, found.decode(), name="search_cached_content"),

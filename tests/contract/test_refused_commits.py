@@ -67,15 +67,20 @@ def _state(transcript: Transcript) -> dict[str, Any]:
 
 
 def _open(store: RefusingStore) -> tuple[Session, list[RecordedEvent]]:
-    session, published = create_session("s", store, lambda: 1, TaskScope(), []), list[RecordedEvent]()
+    session = create_session("s", store, lambda: 1, TaskScope(), [])
+    published = list[RecordedEvent]()
     session.on(EventRecorded, lambda update: published.append(update.recorded))
     return session, published
 
 
 async def _check(simulator: SessionSimulator, refusals: list[_Refusal | None]) -> None:
-    store, calm_store = RefusingStore(), RefusingStore()
-    (session, published), (calm, _) = _open(store), _open(calm_store)
-    transcript, log, rewriter = session.transcript, session.log, WindowRewriter(session)
+    store = RefusingStore()
+    calm_store = RefusingStore()
+    session, published = _open(store)
+    calm, _ = _open(calm_store)
+    transcript = session.transcript
+    log = session.log
+    rewriter = WindowRewriter(session)
     store.read = rewriter.measure
     for recorded, refusal in zip(simulator.log, cycle([None, *refusals]), strict=False):
         await calm.record(recorded.event)

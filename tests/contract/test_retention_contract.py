@@ -65,7 +65,9 @@ async def collect_all(store: Store) -> tuple[str, ...]:
 async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_period(
     store: Store, clock: TickingClock
 ) -> None:
-    free, referenced, pinned = make_content(b"free"), make_content(b"named"), make_content(b"pinned")
+    free = make_content(b"free")
+    referenced = make_content(b"named")
+    pinned = make_content(b"pinned")
     await store.commit(Commit("s", [tool_answer_event(1, b"named")], [free, referenced, pinned]))
     await store.retention.pin(pinned.digest, True)
     with pytest.raises(DigestUnknown):
@@ -146,7 +148,8 @@ async def test_use_restores_from_the_trash(store: Store, clock: TickingClock, us
 async def test_emptying_the_trash_removes_entries_trashed_before_the_limit(
     store: Store, clock: TickingClock
 ) -> None:
-    small, large = make_content(b"small"), make_content(bytes(range(256)) * 6000)
+    small = make_content(b"small")
+    large = make_content(bytes(range(256)) * 6000)
     await store.commit(Commit("s", contents=[small, large]))
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
@@ -184,7 +187,8 @@ async def test_a_quota_collects_the_least_recently_used_and_an_age_limit_the_old
 async def test_a_quota_never_collects_referenced_content_and_reports_it(
     store: Store, clock: TickingClock
 ) -> None:
-    referenced, free = make_content(b"n" * 3000), make_content(b"free")
+    referenced = make_content(b"n" * 3000)
+    free = make_content(b"free")
     await store.commit(Commit("s", [tool_answer_event(1, referenced.data)], [referenced, free]))
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule(quota=1))
@@ -195,7 +199,8 @@ async def test_a_quota_never_collects_referenced_content_and_reports_it(
 
 
 async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: TickingClock) -> None:
-    distant, near = make_content(b"far"), make_content(b"near")
+    distant = make_content(b"far")
+    near = make_content(b"near")
     old_index = make_content(f"head\n{distant.digest} e1 read_file".encode(), kind="index")
     index = make_content(
         f"head\n{old_index.digest} before\n{near.digest} e2 read_file".encode(), kind="index"
@@ -209,7 +214,8 @@ async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: 
 
 
 async def test_a_clock_set_back_ages_nothing_in_the_trash(store: Store, clock: TickingClock) -> None:
-    old, new = make_content(b"old"), make_content(b"new")
+    old = make_content(b"old")
+    new = make_content(b"new")
     await store.commit(Commit("s", contents=[old], summary=make_summary("s")))
     clock.now += 300 * DAY_MS
     await store.commit(Commit("t", contents=[new]))
@@ -411,8 +417,10 @@ async def do(stores: list[Store], clocks: list[TickingClock], expected: Expected
         case "say":
             await record(stores, expected, name, [UserSpoke(f"{step.seq} {SECRETS[step.seq % 2]}", 1)], ())
         case "branch" if expected.logs[name]:
-            seq, branch = 1 + step.seq % len(expected.logs[name]), expected.new_name()
-            expected.logs[branch], expected.starts[branch] = expected.logs[name][:seq], seq
+            seq = 1 + step.seq % len(expected.logs[name])
+            branch = expected.new_name()
+            expected.logs[branch] = expected.logs[name][:seq]
+            expected.starts[branch] = seq
             await record(stores, expected, branch, [SessionBranched(name, seq, branch)], ())
         case "quota":  # bytes on disk differ
             plan = await stores[0].retention.plan(RetentionRule(quota=4000))
@@ -548,14 +556,17 @@ def copy_files(where: Path, copy: Path) -> None:
 
 
 async def compare(script: list[Step], folder: Path) -> None:
-    clocks, expected, where = [TickingClock(), TickingClock()], Expected(), folder / "0"
+    clocks = [TickingClock(), TickingClock()]
+    expected = Expected()
+    where = folder / "0"
 
     async def opened() -> Store:
         store = await LevelDbStore.open(where, WORKSPACE, clocks[0], index_after_s=None)
         assert store.health.report is None
         return store
 
-    durable, twin = await opened(), MemoryStore(clocks[1])
+    durable = await opened()
+    twin = MemoryStore(clocks[1])
     try:
         for place, step in enumerate(script, 1):
             if step.action == "crash":  # what is on the disk at this moment is opened again

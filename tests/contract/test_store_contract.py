@@ -54,7 +54,8 @@ async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
 
 
 async def test_identical_content_is_stored_once_and_keeps_its_first_record(store: Store) -> None:
-    first, again = make_content(b"same", tool="grep"), make_content(b"same", tool="shell")
+    first = make_content(b"same", tool="grep")
+    again = make_content(b"same", tool="shell")
     await store.commit(Commit("s", contents=[first, again]))
     before = await store.entry(first.digest)
     await store.commit(Commit("t", contents=[again]))
@@ -324,7 +325,9 @@ async def test_an_intact_store_passes_its_check_and_reports_no_damage(store: Sto
     assert reports == []
 
 
-SHARED, LATER, OWN = b"of the shared part", b"of the parent, later", b"of the branch"
+SHARED = b"of the shared part"
+LATER = b"of the parent, later"
+OWN = b"of the branch"
 
 
 def recorded(seq: int, event: Event) -> RecordedEvent:

@@ -62,7 +62,8 @@ DATAS = [f"number {n} {'x' * (n * n)}\nTide {n % 7} Straße\n".encode() for n in
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, int]:
     """Return a folder with two durable stores of forty entries, one indexed, and what time it is then."""
-    folder, clock = tmp_path_factory.mktemp("filled"), TickingClock()
+    folder = tmp_path_factory.mktemp("filled")
+    clock = TickingClock()
 
     async def fill() -> None:
         store = await LevelDbStore.open(folder / "leveldb", WORKSPACE, clock, index_after_s=None)
@@ -82,7 +83,8 @@ async def store(
     request: pytest.FixtureRequest, tmp_path: Path, filled: tuple[Path, int]
 ) -> AsyncIterator[AnyStore]:
     """Each store with forty entries; the durable one with an index, without, and through a client."""
-    is_filled, is_indexed = request.param != "memory", request.param == "indexed"
+    is_filled = request.param != "memory"
+    is_indexed = request.param == "indexed"
     if is_filled:
         shutil.copytree(filled[0] / ("indexed" if is_indexed else "leveldb"), tmp_path / "s")
     clock = TickingClock(filled[1]) if is_filled else TickingClock()
@@ -389,7 +391,8 @@ async def _same(
     datas: list[bytes], order: EntryOrder, entry_filter: EntryFilter, query: str, limit: int, position: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        durable, twin = await open_store(Path(folder)), MemoryStore(TickingClock())
+        durable = await open_store(Path(folder))
+        twin = MemoryStore(TickingClock())
         try:
             for part in (datas[:position], datas[position:]):
                 for store in (durable, twin):
@@ -460,7 +463,8 @@ async def find(
     limit: int = 100,
 ) -> list[PassageHit]:
     """Return all hits, page by page."""
-    hits, cursor = list[PassageHit](), 0
+    hits = list[PassageHit]()
+    cursor = 0
     while True:
         query = PassageQuery(
             tuple(map(normalize, words)), kinds, since, session, per_session, limit, cursor, lead=10
@@ -584,7 +588,8 @@ LOGS = st.lists(st.tuples(st.sampled_from("xyz"), WORDS), max_size=12)
 async def _same_hits(log: list[tuple[str, str]], terms: list[str], position: int, per_session: int) -> None:
     _CLOCKS.clear()
     with tempfile.TemporaryDirectory() as folder:
-        durable, twin = await open_store(Path(folder)), MemoryStore(TickingClock())
+        durable = await open_store(Path(folder))
+        twin = MemoryStore(TickingClock())
         try:
             for number, (session, text) in enumerate(log):
                 for each in (durable, twin):

@@ -120,7 +120,8 @@ def _require_same(found: object, expected: object) -> None:
 
 
 async def _check_event(kind: str, folder: Path, size: int, make_event: Callable[[str], Event]) -> None:
-    first, second = user_message_event(1), _recorded(2, make_event(_long(size)))
+    first = user_message_event(1)
+    second = _recorded(2, make_event(_long(size)))
     log = [first]
     async with open_kind(kind, folder, TickingClock()) as store:
         await store.commit(Commit("s", [first]))

@@ -57,7 +57,9 @@ class TurnRig:
     """An open workspace whose turns are answered by `answer`."""
 
     def __init__(self, services: AppServices, workspace: OpenWorkspace, project: Path) -> None:
-        self.services, self.workspace, self.project = services, workspace, project
+        self.services = services
+        self.workspace = workspace
+        self.project = project
         self.questions: list[Question] = []
         self.option = ""
         self.meanwhile: Callable[[], Awaitable[None]] | None = None  # while the question is on screen

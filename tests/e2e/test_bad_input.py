@@ -445,7 +445,8 @@ async def test_an_output_without_reader_ends_the_turn_and_is_recorded(cli: Cli) 
 
 async def test_plain_answers_are_read_as_they_come_and_end_the_turn_without_a_reader(cli: Cli) -> None:
     """As in `run | tee`: an answer is readable before the next request is answered."""
-    is_read, is_closed = asyncio.Event(), asyncio.Event()
+    is_read = asyncio.Event()
+    is_closed = asyncio.Event()
     answers = replies_in_order(
         StreamedReply(Text("First."), Call("list_directory")),
         StreamedReply(Wait(is_read), Text("Second."), Call("list_directory")),
@@ -453,7 +454,8 @@ async def test_plain_answers_are_read_as_they_come_and_end_the_turn_without_a_re
         answer("Unheard."),
     )
     end, writer = os.pipe()
-    reader, loop = asyncio.StreamReader(), asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
     pipe, _ = await loop.connect_read_pipe(
         lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(end, "rb", 0)
     )

@@ -272,7 +272,8 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> InProcessCli:
 
 
 def test_a_workspace_is_exported_and_imported_elsewhere(here: InProcessCli, tmp_path: Path) -> None:
-    file, other = str(tmp_path / "out.helix"), tmp_path / "other"
+    file = str(tmp_path / "out.helix")
+    other = tmp_path / "other"
     exported = here.json("export", "ws", file)
     assert (exported["path"], exported["held"]["entries"], exported["held"]["sessions"]) == (file, 2, 1)
     assert (tmp_path / "out.helix").stat().st_mode & 0o077 == 0

@@ -144,7 +144,8 @@ async def test_json_does_not_depend_on_the_language(languages: Iterator[Language
 @pytest.mark.timeout(1_200)
 async def test_a_self_check_is_reported_in_english(tmp_path: Path) -> None:
     """Every part is there, and no word is translated, neither in the document nor in the saved report."""
-    cli, bundle = Cli.create(tmp_path), tmp_path / "report.zip"
+    cli = Cli.create(tmp_path)
+    bundle = tmp_path / "report.zip"
     language = Language(cli, {"HELIX_LANGUAGE": str(pseudo_catalog(pseudo.LONG))})
     well = await language("self-check", "--bundle", str(bundle))
     assert (well.code, well.err) == (0, ""), well

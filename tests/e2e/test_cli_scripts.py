@@ -64,7 +64,9 @@ class Shell:
     def __init__(
         self, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        self.folder, self._capsys, self._monkeypatch = folder, capsys, monkeypatch
+        self.folder = folder
+        self._capsys = capsys
+        self._monkeypatch = monkeypatch
         self.workspace = folder / "ws"
         self.workspace.mkdir()
         monkeypatch.setenv("HOME", str(folder / "home"))
@@ -322,7 +324,8 @@ def test_the_demo_refuses_a_data_folder(shell: Shell) -> None:
 
 def test_the_folder_storage_of_opencode_is_recognized(shell: Shell) -> None:
     storage = shell.folder / "opencode" / "storage"
-    message, part = {"id": "msg_1", "role": "user"}, {"id": "prt_1", "type": "text", "text": "List it."}
+    message = {"id": "msg_1", "role": "user"}
+    part = {"id": "prt_1", "type": "text", "text": "List it."}
     info = {"id": "ses_1", "title": "Files", "directory": "/srv/shop", "time": {"created": 1, "updated": 2}}
     for name, content in (
         ("session/p/ses_1.json", info),

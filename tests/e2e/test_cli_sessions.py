@@ -192,7 +192,8 @@ def test_what_is_missing_is_said(talk: Path, tmp_path: Path, capsys: pytest.Capt
 
 async def test_a_branch_is_made_listed_below_its_parent_and_continued(cli: Cli) -> None:
     first = (await cli.run("What is in this folder?", "--json")).lines
-    parent, answered = first[0].session, [line.seq for line in first][-1]
+    parent = first[0].session
+    answered = [line.seq for line in first][-1]
     await cli.run("And now?", "--session", parent)
     result = await cli("branch", parent[:8], "--workspace", "ws", "--at", f"e{answered}", "--json")
     assert result.code == 0, result.err

@@ -202,7 +202,8 @@ class SlowModel:
     """Delegates two tasks that read a file each and then never end; later it only answers."""
 
     def __init__(self) -> None:
-        self.never, self.killed = asyncio.Event(), False
+        self.never = asyncio.Event()
+        self.killed = False
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         messages = request["messages"]
@@ -228,7 +229,8 @@ async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
         stdout=asyncio.subprocess.PIPE,
     )
     assert process.stdout is not None
-    session_id, missing = "", list(signs)
+    session_id = ""
+    missing = list(signs)
     async with asyncio.timeout(COMMAND_TIMEOUT_S):
         while missing:
             line = (await process.stdout.readline()).decode()

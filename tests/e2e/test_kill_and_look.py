@@ -54,8 +54,10 @@ class Model:
     """Says half an answer, or runs a command that does not end; later it only answers."""
 
     def __init__(self, kind: Kind) -> None:
-        self.kind, self.killed = kind, False
-        self.saved, self.never = asyncio.Event(), asyncio.Event()
+        self.kind = kind
+        self.killed = False
+        self.saved = asyncio.Event()
+        self.never = asyncio.Event()
 
     def __call__(self, request: dict[str, Any]) -> Reply:
         if self.killed:

@@ -40,7 +40,9 @@ class ReadOnlyProgram:
     @classmethod
     def copy_into(cls, folder: Path) -> ReadOnlyProgram:
         """Copy the program below `place`; skips the test where root can write everywhere."""
-        program, home, scratch = folder / "program", folder / "home", folder / "scratch"
+        program = folder / "program"
+        home = folder / "home"
+        scratch = folder / "scratch"
         # With its bytecode, as an installed program has it: else every start compiles the app again.
         shutil.copytree(ROOT / "helix_desktop", program / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)
         shutil.copytree(ROOT / "resources", program / "resources", ignore=shutil.ignore_patterns("*.pyc*"))
@@ -120,7 +122,8 @@ def pixels(picture: bytes) -> tuple[int, int, bytes]:
     """Width, height and the unfiltered-as-stored rows of a PNG. Raises when it is none."""
     assert picture.startswith(b"\x89PNG\r\n\x1a\n")
     width, height = struct.unpack(">II", picture[16:24])
-    at, packed = 8, b""
+    at = 8
+    packed = b""
     while at < len(picture):
         (size,) = struct.unpack(">I", picture[at : at + 4])
         if picture[at + 4 : at + 8] == b"IDAT":
@@ -132,7 +135,9 @@ def pixels(picture: bytes) -> tuple[int, int, bytes]:
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S + 20)
 async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> None:
-    program, hook, out = ReadOnlyProgram.copy_into(tmp_path), tmp_path / "hook", tmp_path / "out"
+    program = ReadOnlyProgram.copy_into(tmp_path)
+    hook = tmp_path / "hook"
+    out = tmp_path / "out"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(OFFLINE)
     environ = {

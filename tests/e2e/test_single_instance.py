@@ -140,7 +140,8 @@ async def a_hanging_window_is_waited_for_and_then_named(cli: Cli, first: Running
 
 async def a_killed_and_a_closing_window_are_replaced(cli: Cli) -> None:
     """After kill -9 the next window opens the same again; a start while it closes opens a new one."""
-    four, marker = cli.folder / "four", RunMarker(cli.data / RUN_MARKER_FILE)
+    four = cli.folder / "four"
+    marker = RunMarker(cli.data / RUN_MARKER_FILE)
     async with windows(cli, "--workspace", four) as (killed,):
         await until(lambda: opened(cli.data, four), "the window opens its folder")
         await until(

@@ -49,7 +49,8 @@ def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     Small programs are in place of pytest, npm and cargo.
     """
     folder = Path(tempfile.mkdtemp(prefix=".helix-test-", dir=outside_tmp()))
-    project, programs = folder / "ws", folder / ".local" / "bin"
+    project = folder / "ws"
+    programs = folder / ".local" / "bin"
     for name, text in {
         "README.md": "# A project\n", "src/app.py": "import os\n\n\ndef main():\n    pass\n",
         "tests/test_app.py": "def test_main():\n    pass\n", "docs/notes.txt": "a: 1\nb: 2\n",

@@ -113,7 +113,9 @@ class Interview:
         self, model: Model, messages: Sequence[Message], tools: Tools | None, counter: MessageTokenCounter
     ) -> None:
         """`messages` end with the question; without `tools` the answer comes from them alone."""
-        self._model, self._tools, self._counter = model, tools, counter
+        self._model = model
+        self._tools = tools
+        self._counter = counter
         self._messages = list(messages)
         self._specs = tools.specs if tools else ()
         self._calls: list[ExamCall] = []
@@ -327,7 +329,9 @@ class Examiner:
     """Asks one model, under one policy."""
 
     def __init__(self, model: Model, policy: ContextPolicy, judge: Model | None = None) -> None:
-        self._model, self._policy, self._judge = model, policy, judge
+        self._model = model
+        self._policy = policy
+        self._judge = judge
         self._counter = MessageTokenCounter.bundled()
         self._system = split_versions(load_prompts())[0]["system"]
 
@@ -359,7 +363,8 @@ class Examiner:
         tools: Tools | None,
     ) -> QuestionResult | None:
         messages = window.ask(self._system, question_text(question.question))
-        request, info = ModelRequest(messages, tools.specs if tools else ()), self._model.info
+        request = ModelRequest(messages, tools.specs if tools else ())
+        info = self._model.info
         if request_tokens(request, self._counter) + info.reserve > info.window:
             return None
         answer = await Interview(self._model, messages, tools, self._counter).run()

@@ -19,7 +19,10 @@ MAX_SCORED_CHARS = 2_000
 
 _Z = 1.959964  # standard score of a two-sided 95 % interval
 _LEFT_OUT = "\"'`*"
-_QUOTES, _DASHES, _MINUS = ("Pi", "Pf"), "Pd", "\N{MINUS SIGN}"  # Unicode categories, and one more dash
+# Unicode categories, and one more dash
+_QUOTES = ("Pi", "Pf")
+_DASHES = "Pd"
+_MINUS = "\N{MINUS SIGN}"
 _NUMBER = re.compile(r"[\d.]*\d")
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 
@@ -65,7 +68,8 @@ def wilson_interval(successes: int, total: int) -> tuple[float, float]:
         return 0.0, 1.0
     share = successes / total
     spread = _Z * math.sqrt(share * (1 - share) / total + _Z**2 / (4 * total**2))
-    center, scale = share + _Z**2 / (2 * total), 1 + _Z**2 / total
+    center = share + _Z**2 / (2 * total)
+    scale = 1 + _Z**2 / total
     # The ends are exact for none and for all; rounding would miss them by a hair.
     low = (center - spread) / scale if successes else 0.0
     return low, (center + spread) / scale if successes < total else 1.0

@@ -143,7 +143,8 @@ async def test_a_model_that_recalls_finds_what_left_the_window(part: ExamPart, h
 
 async def test_totals_say_how_far_they_can_be_trusted(part: ExamPart, http: HttpClient) -> None:
     results, _, _ = await examine(part, reader, http)
-    recall, no_recall = total(results, "recall"), total(results, "no_recall")
+    recall = total(results, "recall")
+    no_recall = total(results, "no_recall")
     assert (recall.answers, recall.right, recall.points, recall.visible) == (2, 2, 1.0, 0.5)
     assert recall.recalls_if_any == 2 * recall.recalls
     assert (recall.low, recall.high) == pytest.approx((0.3424, 1.0), abs=5e-5)
@@ -272,7 +273,8 @@ def test_without_a_model_nothing_is_measured(
 
 
 def test_bad_input_is_refused(recordings: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    west, questions = str(recordings / "west"), ("--questions", str(recordings))
+    west = str(recordings / "west")
+    questions = ("--questions", str(recordings))
     for words, error in (
         ((west, *questions), "No questions about these recordings found."),
         ((west, "--questions", west), "No questions in"),

@@ -49,7 +49,9 @@ def refused(call: pytest.ExceptionInfo[HelixError]) -> None:
 
 
 async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> None:
-    data, project, late = disk / "data", disk / "project", disk / "late"
+    data = disk / "data"
+    project = disk / "project"
+    late = disk / "late"
     project.mkdir()
     late.mkdir()
     settings = SettingsFile(data / "settings.toml")
@@ -91,7 +93,8 @@ async def test_settings_workspaces_and_policies_stay_unchanged(disk: Path) -> No
 
 
 async def test_an_unwritable_folder_is_named_and_left_unchanged(disk: Path) -> None:
-    data, project = disk / "data", disk / "project"
+    data = disk / "data"
+    project = disk / "project"
     project.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))

@@ -37,7 +37,8 @@ _TOML = (
 def check_grows_with_its_length(text: str, work: Callable[[str], object]) -> None:
     """Assert that a text of twice the length takes at most some more than twice the calls."""
     work(text)  # what is loaded at the first use is no work of the text
-    once, twice = calls_of(lambda: work(text)), calls_of(lambda: work(text * 2))
+    once = calls_of(lambda: work(text))
+    twice = calls_of(lambda: work(text * 2))
     assert twice < 3 * once + 20_000, (text[:60], once, twice)
 
 

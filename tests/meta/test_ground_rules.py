@@ -118,7 +118,8 @@ def test_only_breaking_a_rule_fails_and_with_its_name(pytester: pytest.Pytester)
     anything else has made an application are allowed.
     """
     rules = CONFTEST.read_text(encoding="utf-8")
-    patient, impatient = "_GRACE_S = 20.0", "_GRACE_S = 0.1"
+    patient = "_GRACE_S = 20.0"
+    impatient = "_GRACE_S = 0.1"
     assert patient in rules
     pytester.makeconftest(rules.replace(patient, impatient))
     pytester.makeini(SETTINGS)

@@ -190,14 +190,16 @@ def _options(parser: argparse.ArgumentParser) -> set[str]:
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_documented_command_lines_are_understood(path: Path) -> None:
     """Each line of an example is parsed as it is; in a text, commands and options exist."""
-    text, parser = path.read_text(encoding="utf-8"), build_parser()
+    text = path.read_text(encoding="utf-8")
+    parser = build_parser()
     for example in re.findall(r"^```sh\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         for line in example.replace("\\\n", " ").splitlines():
             program, *words = shlex.split(line, comments=True) or [""]
             if program == "helix-desktop":
                 parser.parse_args(words)
     for line in re.findall(r"`helix-desktop ([^`\n]+)`", text):
-        reader, options = parser, _options(parser)
+        reader = parser
+        options = _options(parser)
         for word in line.split():
             if word.startswith("--"):
                 assert word in options, line

@@ -176,7 +176,8 @@ def test_locks_agree(wider: str) -> None:
     _, _, rest = (ROOT / wider).read_text(encoding="utf-8").partition("\n")
     assert read_lock(ROOT / wider) == run + rest
     entry = re.compile(r"^(([a-z0-9-]+)==[\w.]+)", re.MULTILINE)
-    names, more = {name for _, name in entry.findall(run)}, entry.findall(rest)
+    names = {name for _, name in entry.findall(run)}
+    more = entry.findall(rest)
     assert more
     assert {pin for pin, name in more if name in names} <= {pin for pin, _ in entry.findall(run)}
 

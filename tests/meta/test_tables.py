@@ -73,7 +73,8 @@ def tables_in(
 def test_a_value_that_a_table_forgets_is_named() -> None:
     sources = {path: path.read_text("utf-8") for path in sorted(PACKAGE.rglob("*.py"))}
     public = {name for source in sources.values() for name in re.findall(r"\b([A-Z]\w+)\[(?=[a-z])", source)}
-    complete, partial = 0, dict[str, set[Any]]()
+    complete = 0
+    partial = dict[str, set[Any]]()
     for path, source in sources.items():
         if not re.search(r"^ *\w+: (?:dict|Mapping)\[[A-Z]", source, re.MULTILINE):
             continue

@@ -10,7 +10,9 @@ import pytest
 from tests.support.model_servers.llmock import run_llmock
 from tests.support.soak import TURN_KIND_WEIGHTS, ResourceSample, SoakRun, memory_slope, plan_turns
 
-TURNS, PER_SESSION, SEED = 60, 15, 42
+TURNS = 60
+PER_SESSION = 15
+SEED = 42
 
 
 @pytest.mark.needs_peer(module="llmock")

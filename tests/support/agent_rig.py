@@ -88,7 +88,8 @@ class ScriptedTools:
 
     def __init__(self) -> None:
         self.specs: tuple[ToolSpec, ...] = (ToolSpec("say", "Says words.", {"type": "object"}),)
-        self.started, self.gate = asyncio.Event(), asyncio.Event()
+        self.started = asyncio.Event()
+        self.gate = asyncio.Event()
         self._real_tools = ToolRegistry([AskUser()], resources_dir() / "prompts" / "tools")
         self.executed_calls: list[str] = []
         self.canceled_calls: list[str] = []
@@ -205,7 +206,8 @@ class GatedStore(MemoryStore):
         self.write_count = 0
         self.yields_per_write = 0  # how often a write yields to the loop before it is done
         self.gated_event_types: tuple[type[Event], ...] = ()  # writes with such an event wait for the gate
-        self.gate_reached, self.gate = asyncio.Event(), asyncio.Event()
+        self.gate_reached = asyncio.Event()
+        self.gate = asyncio.Event()
 
     async def commit(self, commit: Commit) -> None:
         """Commit, late or not at all as the test wants it."""
@@ -256,15 +258,14 @@ class AgentRig(ConversationRig):
             self.all_of_test.append(self)
         self.files = MemoryFiles()
         self.history = MemoryFileHistory(self.files) if has_history else None
-        self.model, self.tools, self.rules, self.clock = (
-            model,
-            tools or ScriptedTools(),
-            MemoryRules(),
-            SteppedClock(),
-        )
+        self.model = model
+        self.tools = tools or ScriptedTools()
+        self.rules = MemoryRules()
+        self.clock = SteppedClock()
         self.store = store or GatedStore()
         self.updates: list[Update] = []
-        self.is_trusted, self.wants_titles = True, False
+        self.is_trusted = True
+        self.wants_titles = False
         self._approver = approver
         self.configured_models = ConfiguredByLabel()
         self.workspace = self.create_workspace(self.store, policy or WITHOUT_CHECKPOINTS)

@@ -63,7 +63,8 @@ class SessionRig:
     ) -> int:
         """Record a call and its output; return the output's seq."""
         call = ToolCall(f"c{self.transcript.last_seq}", tool, arguments or f'{{"path": "{target}"}}')
-        digest, text = digest_of(output), output.decode(errors="replace")
+        digest = digest_of(output)
+        text = output.decode(errors="replace")
         answer = ToolAnswered(call.id, tool, text, digest, len(output), 9, 9, target, ok=ok)
         await self.add(AssistantSpoke(words, "m", 5, (call,)))
         return await self.add(answer, contents=(Content(digest, output, tool, target),))

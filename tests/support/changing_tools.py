@@ -57,7 +57,8 @@ class ChangingTools(ScriptedTools):
             case "crash":
                 raise ZeroDivisionError("division by zero")
         result = await super().run(call, on_output)
-        is_read, is_edit = call.name == "read", arguments.get("kind") == "edit"
+        is_read = call.name == "read"
+        is_edit = arguments.get("kind") == "edit"
         if is_read or is_edit:
             version = self.files.version(arguments["path"])
             return msgspec.structs.replace(result, files=(version,), target=version.path)

@@ -73,7 +73,8 @@ class NoWindow(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.intents, self.commands = IntentHandlers(), WindowCommands(self)
+        self.intents = IntentHandlers()
+        self.commands = WindowCommands(self)
         self.notices: Any = self
         self.jobs: Any = self
 
@@ -115,7 +116,8 @@ def settings_view(
     values: Values, session: Session, pages: Mapping[SettingsPage, Callable[[], QWidget]] | None = None
 ) -> SettingsView:
     """Return the settings without a window; `pages` make those that know one."""
-    files, replays = PolicyFiles(session), SessionReplays(PolicyReplayWorker)
+    files = PolicyFiles(session)
+    replays = SessionReplays(PolicyReplayWorker)
     preparation = ReplayPreparation(session, replays)
     policy_page = partial(PolicyPage, session, files, replays, preparation)
     return SettingsView(session, values, {"policy": policy_page, **(pages or {})})

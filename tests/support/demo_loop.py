@@ -43,7 +43,8 @@ class DemoLoop:
         self._tools: Tools = make_tools(root, self.cache)
         if recorded:
             self._tools = RecordedCommands(self._tools, read_commands(DEMO_DIR, root.name), root)
-        self._recent_outputs, self._is_allowed = recent_outputs, is_allowed
+        self._recent_outputs = recent_outputs
+        self._is_allowed = is_allowed
         self._markers: dict[str, str] = {}
 
     async def run_turn(self, prompt: str) -> str:

@@ -186,7 +186,8 @@ class _Tree:
 
 
 def _count_tree(lines: list[Line], agent: str) -> Counts:
-    counts, tree = Counts(agent), _Tree()
+    counts = Counts(agent)
+    tree = _Tree()
     calls: dict[str, str] = {}  # by their ids, the record of each
     usages: dict[str, tuple[int, int]] = {}
     answers: set[str] = set()
@@ -205,7 +206,8 @@ def _count_tree(lines: list[Line], agent: str) -> Counts:
         message = line.get("message")
         if not isinstance(message, dict) or not isinstance(message.get("role"), str):
             continue
-        content, role = message.get("content"), message["role"]
+        content = message.get("content")
+        role = message["role"]
         counts.images |= _images(content)
         if role == "assistant":
             if message.get("model") == "<synthetic>" or line.get("isApiErrorMessage"):
@@ -231,12 +233,14 @@ def _count_tree(lines: list[Line], agent: str) -> Counts:
         counts.users.append(words)
         tree.messages[node] = f"user {node}"
         tree.typed.add(f"user {node}")
-    counts.all_calls, counts.answers = set(calls), len(answers)
+    counts.all_calls = set(calls)
+    counts.answers = len(answers)
     counts.usage = (sum(one for one, _ in usages.values()), sum(two for _, two in usages.values()))
     counts.branches = tree.branches()
     times = list(filter(None, tree.times.values()))
     said = [tree.times[node] for node in tree.messages]
-    counts.first_ms, counts.last_ms = min(said, default=0), max(times, default=0)
+    counts.first_ms = min(said, default=0)
+    counts.last_ms = max(times, default=0)
     newest = max(reversed(tree.messages), key=lambda node: tree.times[node], default="")
     on_way = {node: place for place, node in enumerate(tree.way(newest))}
     by_answer = {tree.messages[node]: on_way[node] for node in on_way if node in tree.messages}
@@ -269,7 +273,8 @@ def _count_codex(lines: list[Line]) -> Counts:
     counts = Counts("codex")
     lines = sorted(lines, key=lambda line: _ms(line.get("timestamp")))
     times = [_ms(line.get("timestamp")) for line in lines if "timestamp" in line]
-    counts.first_ms, counts.last_ms = min(times, default=0), max(times, default=0)
+    counts.first_ms = min(times, default=0)
+    counts.last_ms = max(times, default=0)
     total: Line = {}
     messages: list[list[str]] = []  # of each message of the user, the calls that followed it
     for line in lines:
@@ -319,7 +324,8 @@ def _count_cline(messages: list[Line]) -> Counts:
             open_calls = found
             continue
         parts: dict[str, list[str]] = {}
-        current, words = "", list[str]()
+        current = ""
+        words = list[str]()
         for block in blocks:
             text = block.get("text") or ""
             result = _RESULT.match(text)
@@ -344,5 +350,6 @@ def _count_cline(messages: list[Line]) -> Counts:
             counts.users.append("\n\n".join(words))
     counts.all_calls = set(counts.calls)
     times = [_ms(message.get("ts")) for message in messages if message.get("ts")]
-    counts.first_ms, counts.last_ms = min(times, default=0), max(times, default=0)
+    counts.first_ms = min(times, default=0)
+    counts.last_ms = max(times, default=0)
     return counts

@@ -39,8 +39,10 @@ class ForkedProcess:
     ) -> None:
         """`stdout` is None where its output goes elsewhere."""
         assert process.pid is not None
-        self._process, self.pid = process, process.pid
-        self.stdout, self.stderr = stdout, stderr
+        self._process = process
+        self.pid = process.pid
+        self.stdout = stdout
+        self.stderr = stderr
 
     @property
     def returncode(self) -> int | None:
@@ -59,7 +61,8 @@ class ForkedProcess:
     async def wait(self) -> int:
         """Wait for its end; return the exit code."""
         if self.returncode is None:
-            loop, ended = asyncio.get_running_loop(), asyncio.Event()
+            loop = asyncio.get_running_loop()
+            ended = asyncio.Event()
             loop.add_reader(self._process.sentinel, ended.set)
             await ended.wait()
             loop.remove_reader(self._process.sentinel)

@@ -111,14 +111,16 @@ class DrawnRandom:
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
         self._block = b""
-        self._pool, self._left = 0, 1
+        self._pool = 0
+        self._left = 1
 
     def number(self, maximum: int) -> int:
         """From 0 to `highest`; a drawn block serves for hundreds of decisions: drawing is slow."""
         if self._left <= maximum:
             if not self._block:
                 self._block = self._draw(_BLOCKS)
-            self._pool, self._left = int.from_bytes(self._block[:_POOL_BYTES], "big"), _POOL_SIZE
+            self._pool = int.from_bytes(self._block[:_POOL_BYTES], "big")
+            self._left = _POOL_SIZE
             self._block = self._block[_POOL_BYTES:]
         self._pool, number = divmod(self._pool, maximum + 1)
         self._left //= maximum + 1
@@ -136,7 +138,8 @@ class DrawnRandom:
 
     def tool_output(self) -> str:
         """Return a tool's output: empty, small, or larger than the window."""
-        size, seed = self.pick(_SIZES), self.pick((*NASTY_TEXTS, "   "))
+        size = self.pick(_SIZES)
+        seed = self.pick((*NASTY_TEXTS, "   "))
         return (f"{self.number(9)} {seed}" * (size // len(seed) + 1))[:size]
 
 

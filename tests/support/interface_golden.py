@@ -20,7 +20,8 @@ GOLDEN_DIR = Path(__file__).parents[1] / "golden" / "interfaces"
 WRITE_GOLDEN_VARIABLE = "HELIX_WRITE_GOLDEN"
 """With 1 in this variable, the golden files are written before they are compared."""
 
-EVENT_PATH, EVENT_ROW = ".event", "event of the log"
+EVENT_PATH = ".event"
+EVENT_ROW = "event of the log"
 """Events are not followed where they stand in something else: their own golden file has their fields."""
 
 NOT_SENT = "nothing that can be sent"
@@ -69,7 +70,8 @@ def to_json(value: object) -> str:
 
 def _differences(golden: InterfaceRows, current: InterfaceRows) -> Iterable[str]:
     for part in [*golden, *(name for name in current if name not in golden)]:
-        old, new = golden.get(part, {}), current.get(part, {})
+        old = golden.get(part, {})
+        new = current.get(part, {})
         if part not in current:
             yield f"  gone     {part}"
         elif part not in golden:

@@ -18,7 +18,8 @@ from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.config.paths import DataDir
 from helix_desktop.services.app_services import AppServices
 
-MODEL, WINDOW = "box/small", 32_000
+MODEL = "box/small"
+WINDOW = 32_000
 
 
 def print_update(session_id: str, update: Update) -> None:

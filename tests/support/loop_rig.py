@@ -54,7 +54,9 @@ from tests.support.model_servers.connect import connect_model
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
-WINDOW, RESERVE = 14_000, 1_000  # tokens: small, so that handovers come soon
+# tokens: small, so that handovers come soon
+WINDOW = 14_000
+RESERVE = 1_000
 SUMMARY_OPENING = "[Write a handover]"
 OBSERVATION_OPENINGS = ("[Write observations]", "[Refine observations]")
 SUMMARY_TITLE = "[Conversation History Summary]"
@@ -248,7 +250,8 @@ class LogLengthRecorder:
     """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
 
     def __init__(self, model: StreamedModel, rig: LoopRig) -> None:
-        self._model, self._rig = model, rig
+        self._model = model
+        self._rig = rig
 
     @property
     def info(self) -> ModelInfo:

@@ -182,7 +182,8 @@ class MemoryFileHistory:
         looked_at = sorted({*self._tree, *self._files.paths} if paths is None else set(paths))
         changes = []
         for path in looked_at:
-            before, after = self._tree.pop(path, None), self._present(path)
+            before = self._tree.pop(path, None)
+            after = self._present(path)
             if after is not None:
                 self._tree[path] = after
             if before != after:

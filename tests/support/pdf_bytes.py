@@ -54,7 +54,8 @@ def _pdf(streams: Sequence[bytes]) -> bytes:
 
 
 def _file(objects: Sequence[bytes]) -> bytes:
-    out, offsets = bytearray(b"%PDF-1.7\n"), []
+    out = bytearray(b"%PDF-1.7\n")
+    offsets = []
     for number, body in enumerate(objects, 1):
         offsets.append(len(out))
         out += b"%d 0 obj\n%b\nendobj\n" % (number, body)

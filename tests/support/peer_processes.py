@@ -18,7 +18,8 @@ PEERS = Peers(Path(__file__).resolve().parents[2])
 CONFORMANCE = "@modelcontextprotocol/conformance"
 """The protocol's own suite; it needs Node 22, which the peers of PyPI bring along."""
 _INSTALL_HINT = "run `make test-peers`, which installs it where it can be"
-_TIMEOUT_S, _POLL_S = 60.0, 0.02
+_TIMEOUT_S = 60.0
+_POLL_S = 0.02
 _ADDRESS = re.compile(rb"http://127\.0\.0\.1:[1-9]\d*")
 
 

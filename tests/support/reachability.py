@@ -73,7 +73,8 @@ def follow_handles(
     request: ModelRequest, contents: Mapping[str, bytes], indexes: Iterable[str], texts: Iterable[str] = ()
 ) -> ReachableContent:
     """Follow the handles in a request, in index entries that they lead to, and in `texts` of the window."""
-    seen_indexes, window_texts = set(indexes), set(texts)
+    seen_indexes = set(indexes)
+    window_texts = set(texts)
     reachable = ReachableContent(set(), {})
     waiting = [_resolve(handle, contents) for handle in _handles(request)]
     while waiting:

@@ -69,9 +69,11 @@ class MarkerReplay(UnmanagedReplay):
     def call_cache_tool(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return a content, or the question in quotes and the lines that match, each behind its digest."""
         if name == "search_cached_content":
-            pattern, contents = re.escape(arguments["query"]), list(self.contents.values())
+            pattern = re.escape(arguments["query"])
+            contents = list(self.contents.values())
         elif "pattern" in arguments:
-            pattern, contents = arguments["pattern"], self.covered(arguments["hash"])
+            pattern = arguments["pattern"]
+            contents = self.covered(arguments["hash"])
         else:
             return self.recall(arguments["hash"]).decode()
         hits = [

@@ -173,7 +173,8 @@ class AtOperation:
     """Does something at the `number`-th operation of a revert, counted from 0."""
 
     def __init__(self, number: int, act: Callable[[], object]) -> None:
-        self.number, self._act = number, act
+        self.number = number
+        self._act = act
         self.name = ""
 
     def __call__(self, name: str) -> None:

@@ -60,7 +60,8 @@ def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> Seq
     begin, end = sorted((ends[first % len(ends)], ends[last % len(ends)]))
     if begin == end:
         return None
-    head, tail = live[begin], live[end - 1]
+    head = live[begin]
+    tail = live[end - 1]
     after = head.covers[0].after if isinstance(head, SummaryBlock) else head.seq - 1
     return after, tail.upto if isinstance(tail, SummaryBlock) else tail.seq
 
@@ -68,7 +69,8 @@ def seq_range_between(simulator: SessionSimulator, first: int, last: int) -> Seq
 def fold(simulator: SessionSimulator, seq_range: SeqRange, kind: FoldKind = "fold") -> int:
     after, upto = seq_range
     text, entries = build_index_entry(simulator.transcript, after, upto)
-    index, items = simulator.store_content(text), simulator.transcript.messages.between(after, upto)
+    index = simulator.store_content(text)
+    items = simulator.transcript.messages.between(after, upto)
     words = render_fold_note(items, index, entries)
     if kind == "condense":
         words = render_condensed_note(items, index, entries, 200, 2_000, simulator.policy)
@@ -91,7 +93,8 @@ def observe(simulator: SessionSimulator, seq_range: SeqRange, replaces: tuple[in
         for item in items[:4]
     )
     facts = facts or (Observation(DATE_MS, 2, "Nothing much."),)
-    ledger, quoted = build_ledger(items).text(200), observation.verbatim_seqs(items, 200)
+    ledger = build_ledger(items).text(200)
+    quoted = observation.verbatim_seqs(items, 200)
     simulator.record(
         ObservationsMade(
             after, upto, facts, quoted, ledger, simulator.store_content(text), entries,
@@ -147,7 +150,8 @@ class _Rewriter:
     """Draws which rewrite happens next, and records it if it is possible now."""
 
     def __init__(self, simulator: SessionSimulator, draw: Draw) -> None:
-        self.simulator, self._draw = simulator, draw
+        self.simulator = simulator
+        self._draw = draw
 
     def act(self, action: str) -> None:
         getattr(self, action)()

@@ -34,7 +34,10 @@ class SandboxRig:
     """A workspace in a home, its tools, and one sandbox to run commands in."""
 
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
-        self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, ToolGrants()
+        self.home = home
+        self.root = home / "work"
+        self.sandbox = sandbox
+        self.grants = ToolGrants()
         self.sandboxes = SandboxProvider(lambda: sandbox, home, (home / "data",))
         self.reading_lines: Sequence[str] = DEFAULT_LINES
         self.box = self.tools(self.root)

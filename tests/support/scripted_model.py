@@ -47,7 +47,8 @@ class ScriptedModel:
         observation_script: Script | None = None,
     ) -> None:
         self.info = info or ModelInfo("test", "scripted", window=8_000, reserve=400)
-        self.script, self.summary_script = script, summary_script or (lambda _: text_reply(SUMMARY))
+        self.script = script
+        self.summary_script = summary_script or (lambda _: text_reply(SUMMARY))
         self.observation_script = observation_script or (lambda _: text_reply(OBSERVATIONS))
         self.question_script: Script = lambda _: text_reply("1: preview")
         self.side_script: Script = lambda _: text_reply("A side answer.")

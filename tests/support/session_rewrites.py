@@ -53,7 +53,8 @@ def eager_policy(policy: ContextPolicy) -> ContextPolicy:
 
 def fold_all(simulator: SessionSimulator) -> int:
     """Fold all that can be; the provider has forgotten the session. How many folds that made."""
-    before, policy = len(simulator.transcript.rewrites.folds), simulator.policy
+    before = len(simulator.transcript.rewrites.folds)
+    policy = simulator.policy
     simulator.now_ms += IDLE_S * 1_000
     simulator.policy = eager_policy(policy)
     try:
@@ -70,7 +71,8 @@ def truncate(simulator: SessionSimulator) -> None:
 
 def prepare_observations(simulator: SessionSimulator) -> int:
     """Prepare observations, or refine those in place if there are several; their seq, 0 if none are due."""
-    window, policy = simulator.frame.info.window, eager_policy(simulator.policy)
+    window = simulator.frame.info.window
+    policy = eager_policy(simulator.policy)
     refined = observation.due_reflection(simulator.transcript, policy, window)
     stretch = refined or observation.due_observation(simulator.transcript, policy, window)
     if stretch is None:
@@ -124,7 +126,8 @@ def write_checkpoint(simulator: SessionSimulator, text: str = "It is half done")
         return 0
     upto = simulator.transcript.messages.items[-1].seq
     sections = tuple(Section(title, (Bullet(text, (upto,)),)) for title in TITLES)
-    trigger, newest = HandoverTrigger.THRESHOLD, newest_checkpoint(simulator.transcript)
+    trigger = HandoverTrigger.THRESHOLD
+    newest = newest_checkpoint(simulator.transcript)
     handover = HandoverMade(
         *(upto, 0, sections, "", "", 0, 90, 400, 0, 4, "m", trigger),
         checkpoint=newest[0] if newest else 0,
@@ -165,7 +168,8 @@ def pin(simulator: SessionSimulator, index: int) -> int:
 
 def exclude(simulator: SessionSimulator, index: int) -> int:
     """Let the user exclude an entry of the window, or a text of the opening; the seq, 0 if they can't."""
-    transcript, window = simulator.transcript, simulator.window()
+    transcript = simulator.transcript
+    window = simulator.window()
     parts = len(transcript.opening or ())
     index %= max(1, parts + len(window.entries))
     if index < parts:

@@ -145,7 +145,8 @@ def create_session(
     session_id: str, store: Store, clock: ClockMs, scope: TaskScope, log: list[RecordedEvent]
 ) -> Session:
     """Return a session whose model says that it is done."""
-    roles, frame = ModelRoles(ScriptedModel(lambda _: text_reply("Done."), MODEL)), PromptFrame(MODEL, "")
+    roles = ModelRoles(ScriptedModel(lambda _: text_reply("Done."), MODEL))
+    frame = PromptFrame(MODEL, "")
     return Session(
         session_id,
         store,
@@ -216,7 +217,8 @@ class SessionSimulator:
         """Send a user message: a new turn, or a queued message during one."""
         attachments: tuple[Attachment, ...] = ()
         if attached:
-            digest, size = self.store_content(attached), len(attached)
+            digest = self.store_content(attached)
+            size = len(attached)
             preview = preview_output(attached, digest, 60)
             attachment = Attachment(digest, "a\nlabel", preview, 0, size)
             if preview != attached:
@@ -405,7 +407,8 @@ class SessionSimulator:
         uncovered = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
         fresh = self.transcript.window.without_excluded(uncovered)
         text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
-        sections, facts = extractive_handover(fresh, previous), covered_facts(covered)
+        sections = extractive_handover(fresh, previous)
+        facts = covered_facts(covered)
         ledger = facts.ledger.text(self.policy.ledger_tokens)
         summary = "\n".join([*map(section_text, sections), ledger])
         budget = user_text_budget(self.policy.user_text_tokens, self.frame.info.window)

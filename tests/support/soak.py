@@ -298,7 +298,9 @@ def count_live_objects(*types: type) -> dict[str, int]:
     return counts
 
 
-WINDOW, RESERVE = 10_000, 800  # tokens: small, so that it is rewritten often
+# tokens: small, so that it is rewritten often
+WINDOW = 10_000
+RESERVE = 800
 _PROFILES = ("balanced", "classic", "lean", "plain")
 """How a session's window is managed, in turn: what one profile folds another hands over."""
 

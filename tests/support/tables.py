@@ -32,7 +32,9 @@ def for_each(names: str | tuple[str, ...], rows: Iterable[Any]) -> Callable[...,
                 raise ExceptionGroup(f"{len(failures)} of {len(table)} rows", failures)
 
         # Not by `wraps`: pytest would look for fixtures of the test's own parameters.
-        run.__module__, run.__qualname__, run.__doc__ = test.__module__, test.__qualname__, test.__doc__
+        run.__module__ = test.__module__
+        run.__qualname__ = test.__qualname__
+        run.__doc__ = test.__doc__
         run.__name__ = test.__name__
         return run
 

@@ -58,7 +58,8 @@ def names(pane: Timeline, key: Hashable) -> list[str]:
 
 def press(pane: Timeline, key: Hashable, name: str) -> None:
     """Press a button of a card, as the keyboard does; what opens a menu needs the card in sight."""
-    item, index = card(pane, key), pane.cards.cards.index_of(key)
+    item = card(pane, key)
+    index = pane.cards.cards.index_of(key)
     area = item.hit_area(name)
     assert area is not None, f"{name!r} is none of {names(pane, key)}"
     pane.cards.rows.widget_pool.activated.emit(index, area)

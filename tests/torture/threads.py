@@ -152,7 +152,8 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["child"]:
         run(int(arguments[1]), int(arguments[2]))
         return 0
-    rounds, seed = int(arguments[0]), int(arguments[1]) if arguments[1:] else 1
+    rounds = int(arguments[0])
+    seed = int(arguments[1]) if arguments[1:] else 1
     torture(rounds, seed)
     sys.stdout.write(f"threads: {rounds} rounds, no crash, nothing wrong\n")
     return 0

@@ -93,7 +93,8 @@ class _Sum(QWidget):
 
 async def test_an_intent_goes_up_to_what_performs_it(qtbot: QtBot) -> None:
     """From any depth; alone, a widget that has nothing above it says so."""
-    place, between = _Sum(), QWidget()
+    place = _Sum()
+    between = QWidget()
     qtbot.addWidget(place)
     button = QWidget(between)
     with pytest.raises(LookupError):

@@ -77,7 +77,8 @@ async def test_longer_texts_fit(code: str, screens: Callable[[], Iterator[Screen
 def _cut_sizes(pane: QWidget) -> list[str]:
     """Return the sizes of outputs that their column has no room for."""
     table = find_child(pane, CacheTable)
-    model, column = table.model(), COLUMN_INDEX["size"]
+    model = table.model()
+    column = COLUMN_INDEX["size"]
     sizes = [str(model.index(row, column).data() or "") for row in range(model.rowCount())]
     room = table.columnWidth(column) - 2 * PAD if not table.isColumnHidden(column) else 10_000
     return [size for size in sizes if QFontMetricsF(ui_font(12)).horizontalAdvance(size) > room]

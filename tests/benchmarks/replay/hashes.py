@@ -23,7 +23,9 @@ from tests.benchmarks.replay.measure import find_recordings
 
 def hash_recording(path: Path, profile: str) -> str:
     """Return a line with the number and the hash of the requests, and of the events."""
-    requests, events, calls = hashlib.sha256(), hashlib.sha256(), 0
+    requests = hashlib.sha256()
+    events = hashlib.sha256()
+    calls = 0
     with closing(Replayer(PROFILES[profile])) as replay:
         for message, is_turn_end in with_turn_ends(list(read_messages(path))):
             if message["role"] == "assistant":
@@ -37,7 +39,8 @@ def hash_recording(path: Path, profile: str) -> str:
                 replay.end_turn()
         for recorded in replay.session.log:
             events.update(msgspec.json.encode(recorded))
-        counts, tokens = len(replay.session.log), sum(replay.summaries)
+        counts = len(replay.session.log)
+        tokens = sum(replay.summaries)
     hashes = f"{calls} {requests.hexdigest()[:16]}  {counts} {events.hexdigest()[:16]}"
     return f"{path.parent.name}/{path.name} {profile}  {hashes}  {tokens}"
 

@@ -114,7 +114,8 @@ class MeasuredRun:
     """One managed replay in progress."""
 
     def __init__(self, replay: Replay, counter: MessageTokenCounter, options: MeasureOptions) -> None:
-        self._replay, self._options = replay, options
+        self._replay = replay
+        self._options = options
         self._totals = RequestBills(counter, options.window)
         self._originals = OriginalOutputs()
         self._recalls: RecallModel | None = None
@@ -123,7 +124,8 @@ class MeasuredRun:
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
-        self._coverage, self._lookups = AbsenceCounter(), LookupCounter(replay, counter)
+        self._coverage = AbsenceCounter()
+        self._lookups = LookupCounter(replay, counter)
         self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
         self._reachability: list[Reachability] = []
@@ -177,7 +179,8 @@ class MeasuredRun:
             return
         self._request = tuple(map(as_message, raw))
         self._totals.add(self._request, gap_s)
-        by_rules, by_grammar = problems(self._request), lint(self._request)
+        by_rules = problems(self._request)
+        by_grammar = lint(self._request)
         self._invalid_by_rules += bool(by_rules)
         self._invalid_by_grammar += bool(by_grammar)
         self._add_reasons(by_rules or by_grammar)
@@ -257,8 +260,10 @@ def long_message() -> str:
 
 
 def _rule(number: int) -> str:
-    verb, thing = _VERBS[number % len(_VERBS)], _THINGS[number % len(_THINGS)]
-    way, reason = _WAYS[number % len(_WAYS)], _REASONS[number % len(_REASONS)]
+    verb = _VERBS[number % len(_VERBS)]
+    thing = _THINGS[number % len(_THINGS)]
+    way = _WAYS[number % len(_WAYS)]
+    reason = _REASONS[number % len(_REASONS)]
     return f"{verb} the {thing} of part {number} {way}, so that {reason}."
 
 

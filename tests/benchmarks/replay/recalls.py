@@ -144,7 +144,8 @@ class LookupCounter:
     """Looks up identifiers in one replay, and counts what was found."""
 
     def __init__(self, replay: Replay, counter: MessageTokenCounter) -> None:
-        self._replay, self._count = replay, counter.text_tokens
+        self._replay = replay
+        self._count = counter.text_tokens
         self._found = {True: list[bool](), False: list[bool]()}  # by the rule, with a recall and without
         self.tokens: list[int] = []  # of each answer that had the identifier
 
@@ -169,7 +170,8 @@ class LookupCounter:
     @property
     def result(self) -> Lookups:
         """The counts so far."""
-        by_recall, others = self._found[True], self._found[False]
+        by_recall = self._found[True]
+        others = self._found[False]
         found = sum(by_recall) + sum(others)
         return Lookups(len(by_recall) + len(others), found, len(by_recall), sum(by_recall))
 
@@ -211,7 +213,8 @@ class RecallModel:
     """Determines the recalls to insert before each answer of one recording."""
 
     def __init__(self, rate: float, replay: Replay) -> None:
-        self._rate, self._replay = rate, replay
+        self._rate = rate
+        self._replay = replay
         self._readings: dict[tuple[str, str], str] = {}  # last reading call by (tool, path)
         self._pages: dict[tuple[str, str], bytes] = {}  # content by (call, text) of each inserted page
         self._model_calls = self._calls = self._contents = self._failed = 0
@@ -290,10 +293,13 @@ class RecallModel:
 
     def _step(self, recalls: Mapping[bytes, dict[str, object]]) -> tuple[RecallStep, dict[bytes, str]]:
         """Return a model call that makes these recalls, and the text of each answer."""
-        calls, answers, texts = [], [], {}
+        calls = []
+        answers = []
+        texts = {}
         self._calls += 1
         for number, (content, arguments) in enumerate(recalls.items(), 1):
-            call_id, text = f"recall-{self._calls}-{number}", self._answer(arguments)
+            call_id = f"recall-{self._calls}-{number}"
+            text = self._answer(arguments)
             texts[content] = text
             self._pages[call_id, text] = content
             calls.append({"id": call_id, "name": RECALL_TOOL, "arguments": json.dumps(arguments)})

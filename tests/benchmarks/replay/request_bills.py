@@ -75,7 +75,8 @@ class RequestBills:
 
 
 _NORMAL = NormalDist()
-_Z90, _Z99 = _NORMAL.inv_cdf(0.9), _NORMAL.inv_cdf(0.99)
+_Z90 = _NORMAL.inv_cdf(0.9)
+_Z99 = _NORMAL.inv_cdf(0.99)
 
 
 class Durations(NamedTuple):

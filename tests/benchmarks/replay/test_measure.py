@@ -197,7 +197,8 @@ def test_totals_add_up_all_recordings(tmp_path: Path) -> None:
     assert {name: len(files) for name, files in sources.items()} == {"one": 1, "two": 1}
     total = totals_of([heavy, light])
     step = 29 + MARKER
-    managed, unmanaged = 6 + 1035 + (1035 + step) + (1035 + 2 * step), 6 + 1035 + 2064 + 3093
+    managed = 6 + 1035 + (1035 + step) + (1035 + 2 * step)
+    unmanaged = 6 + 1035 + 2064 + 3093
     assert (total.files, total.requests) == (2, 6)
     assert total.input_of_sums == pytest.approx((managed + 51) / (unmanaged + 51))
     assert total.input_of_files == pytest.approx((managed / unmanaged + 1) / 2)
@@ -249,7 +250,8 @@ def test_an_absence_lasts_since_the_last_request_with_the_text_as_it_was() -> No
     def output(text: str) -> Message:
         return Message("tool", text, call_id="c", name="run")
 
-    source, counter = output("see a.py and b.py"), AbsenceCounter()
+    source = output("see a.py and b.py")
+    counter = AbsenceCounter()
     for number in range(1, 9):
         counter.add(number, [], [source if 3 <= number <= 5 else output("see a.p")])
     uses = [IdentifierUse("a.py", 7, source.text), IdentifierUse("b.py", 7, "b.py in another text")]
@@ -400,7 +402,8 @@ def test_each_model_call_has_a_gap_and_a_turn_begins_after_a_wait() -> None:
     gaps = draw_gaps(session(1_000))
     assert len(gaps) == 2_000
     assert gaps[0] == 0
-    turns, steps = gaps[2::2], gaps[1::2]
+    turns = gaps[2::2]
+    steps = gaps[1::2]
     assert 84 < quantiles(turns, n=100)[49] < 110
     assert 4.9 < quantiles(steps, n=100)[49] < 12
     assert 0.24 < sum(gap > 300 for gap in turns) / len(turns) < 0.32

@@ -38,7 +38,10 @@ from tests.support.replay_fakes import (
 )
 from tests.support.synthetic_recordings import write_recordings
 
-A, B, C, D = ("a" * 12, "b" * 64, "c" * 8, "d" * 12)
+A = "a" * 12
+B = "b" * 64
+C = "c" * 8
+D = "d" * 12
 REQUEST = [
     Message("user", f"[Folded steps] {bare_marker(A)}\nThe agent looked for the tide table."),
     Message(
@@ -198,7 +201,8 @@ def test_a_file_read_again_is_recalled_first(tmp_path: Path) -> None:
     page = tool_message("recall-1-1", "A" * 1000, "recall_cached_content")
     assert make.last.messages == [*TWICE[:5], call, page, *TWICE[5:]]
     assert measured.recalls == Recalls(calls=1, contents=1)
-    marked, tiny = 29 + MARKER, 29 + 1
+    marked = 29 + MARKER
+    tiny = 29 + 1
     sizes = [
         6,
         6 + 1029,
@@ -222,7 +226,8 @@ def reads(*files: tuple[str, str, str], tool: str = "read") -> list[dict[str, An
     return [user_message("Go"), *steps, assistant_message("ok")]
 
 
-PATH_A, PATH_B = '{"path": "a"}', '{"path": "b"}'
+PATH_A = '{"path": "a"}'
+PATH_B = '{"path": "b"}'
 
 
 @pytest.mark.parametrize(
@@ -265,7 +270,8 @@ def test_a_recall_through_an_index_takes_one_call_with_a_pattern(
     make = ReplayRecorder(FoldingReplay)
     assert measure(tmp_path, session, make, 0.0).recalls == Recalls(calls=1, contents=1)
     (answer,) = recalled(make.last)
-    line, digest = output.partition("\n")[0], digest_of(output.encode())
+    line = output.partition("\n")[0]
+    digest = digest_of(output.encode())
     assert answer["content"] == f"Lines for {pattern!r}:\n{digest}: {line}"
 
 
@@ -294,7 +300,8 @@ def long_session(steps: int) -> list[dict[str, Any]]:
 
 
 def test_random_recalls_have_the_requested_rate_and_are_deterministic(tmp_path: Path) -> None:
-    session, rate = long_session(150), 0.5
+    session = long_session(150)
+    rate = 0.5
     first = measure(tmp_path, session, MarkerReplay, rate)
     calls = 149  # before the first two answers nothing is missing
     assert abs(first.recalls.calls - rate * calls) <= 3 * (calls * rate * (1 - rate)) ** 0.5

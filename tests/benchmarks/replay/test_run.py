@@ -78,7 +78,8 @@ def test_the_default_policy_meets_its_targets(figures: Callable[..., Document]) 
 
 
 def test_recalls_are_put_in_and_paid(figures: Callable[..., Document]) -> None:
-    without, with_them = figures(), figures("--recalls")
+    without = figures()
+    with_them = figures("--recalls")
     more = figures("--recall-rate", "0.5")
     calls = [document["total"]["recalls"]["calls"] for document in (without, with_them, more)]
     assert calls[0] == 0 < calls[1] < calls[2]

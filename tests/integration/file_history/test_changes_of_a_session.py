@@ -32,7 +32,9 @@ from tests.support.session_simulator import create_session
 from tests.support.store.builders import WORKSPACE
 
 SEEDS = range(int(os.environ.get("HELIX_FUZZ_SEEDS", "1")))
-_TURNS, _CALLS, _REVERTS = 5, 4, 12
+_TURNS = 5
+_CALLS = 4
+_REVERTS = 12
 
 
 @asynccontextmanager
@@ -191,14 +193,18 @@ async def check_list(rig: HistoryRig, changes: WorkspaceChanges) -> None:
 PATH = "list.txt"
 BEFORE = numbered_lines(40)
 AFTER = numbered_lines(40, line3="first", line20="second", line37="third")
-STANDS, OVER, CHANGED = "standing", "taken_back", "changed"
+STANDS = "standing"
+OVER = "taken_back"
+CHANGED = "changed"
 
 
 class Life:
     """A session in which a call changed a text in three places."""
 
     def __init__(self, rig: HistoryRig, session: Session, changes: WorkspaceChanges) -> None:
-        self.rig, self.session, self.changes = rig, session, changes
+        self.rig = rig
+        self.session = session
+        self.changes = changes
 
     async def write(self, text: str) -> None:
         """Let a call of the agent write the file."""

@@ -35,7 +35,8 @@ from tests.support.file_changes.tree import (
 SEEDS = range(int(os.environ.get("HELIX_FUZZ_SEEDS", "1")))
 """More of them for a longer run: HELIX_FUZZ_SEEDS=200."""
 
-EDITS, TURNS = 300, 8
+EDITS = 300
+TURNS = 8
 _SAVES = 40
 _REVERT_S = 0.02  # seconds, about as long as a revert takes
 
@@ -156,7 +157,8 @@ def check_only_planned(plan: RevertPlan, turn: list[CapturedChanges], before: Tr
     came = [file.path for file in plan.files if file.status == "ready" and file.former is not None]
     planned = {file.path: file for file in plan.files}
     for path in before.keys() | after.keys() | planned.keys():
-        now, was = describe_state(after.get(path)), describe_state(before.get(path))
+        now = describe_state(after.get(path))
+        was = describe_state(before.get(path))
         file = planned.get(path)
         if file is not None and file.status == "ready":
             assert was == last[path], f"{path} was changed later, and is taken back"
@@ -198,10 +200,12 @@ async def test_what_is_written_while_it_is_read_is_found(tmp_path: Path) -> None
     (tmp_path / "work").mkdir()
     place = tmp_path / "work" / "a.txt"
     place.write_text("0000")
-    choose, numbers = random.Random(1), itertools.count(1)
+    choose = random.Random(1)
+    numbers = itertools.count(1)
 
     def write_on(duration_s: float) -> None:
-        end, is_over = time.monotonic() + duration_s, False
+        end = time.monotonic() + duration_s
+        is_over = False
         with place.open("r+b", buffering=0) as file:
             while not is_over:  # once at least: on a busy machine the time may be over before the first
                 file.seek(0)

@@ -162,7 +162,8 @@ async def check_hunks(
 ) -> None:
     """Assert that one hunk comes back alone, the other stays, and a redo brings it again."""
     [change] = [change for change in joined(captures) if change.path == path]
-    former, later = before[path], after[path]
+    former = before[path]
+    later = after[path]
     assert isinstance(former, File)
     assert isinstance(later, File)
     assert change.after is not None

@@ -31,7 +31,8 @@ def storage_of(folder: Path) -> FileHistoryMaintenance:
 
 async def change_sources(rig: HistoryRig) -> tuple[list[CapturedChanges], set[bytes], int]:
     contents = {entry.data for entry in rig.walk().values() if isinstance(entry, File)}
-    captures, changed = [], 0
+    captures = []
+    changed = 0
     for number in range(1, _ROUNDS + 1):
         before = rig.walk()
         captured = await rig.run_command(f"for f in */[a-p]*.py; do echo '# round {number}' >> $f; done")
@@ -115,7 +116,8 @@ def who_has(database: Path) -> str:
 async def test_an_open_history_stays_locked_whatever_opens_it_beside(tmp_path: Path, operation: str) -> None:
     (tmp_path / "work").mkdir()
     async with open_rig(tmp_path):
-        storage, secret = storage_of(tmp_path), Redaction(RedactionRequest("a secret of many letters"), 1)
+        storage = storage_of(tmp_path)
+        secret = Redaction(RedactionRequest("a secret of many letters"), 1)
         operations: dict[str, Callable[[], Awaitable[object]]] = {
             "totals": storage.totals,
             "captures": storage.captures,

@@ -216,7 +216,8 @@ async def test_outputs_as_text_belong_to_the_calls_of_cline(rig: Rig) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(CLINE))
     (found,) = await rig.foreign.find([path])
-    source, here = count_source(path), await counted(rig, found)
+    source = count_source(path)
+    here = await counted(rig, found)
     assert len(here.outputs) == 3
     assert (here.outputs, here.calls, here.users) == (source.outputs, source.calls, source.users)
 
@@ -350,7 +351,8 @@ def long_talk() -> list[Line]:
     before = ""
     for turn in range(5):
         names = [f"{turn}-{step}" for step in range(6)]
-        first, second = f"c{turn}a", f"c{turn}b"
+        first = f"c{turn}a"
+        second = f"c{turn}b"
         lines += [
             user(names[0], f"Question {turn}", before or None),
             answer(names[1], names[0], called(first), message=f"m{turn}"),

@@ -51,7 +51,8 @@ class Rig:
     """A store, the home of a user, and what is imported from there."""
 
     def __init__(self, folder: Path, store: SharedStore) -> None:
-        self.home, self.store = folder / "home", store
+        self.home = folder / "home"
+        self.store = store
 
         @asynccontextmanager
         async def borrow(_: str) -> AsyncIterator[SharedStore]:
@@ -271,7 +272,8 @@ async def test_what_the_user_went_back_on_is_a_branch(rig: Rig) -> None:
     rig.claude([*TALK, user("20", "Use 7070 instead.", "7"), answer("21", "20", said("7070 it is."))])
     done = await rig.run()
     listed = {summary.branch_of: summary for summary in await rig.store.sessions()}
-    branch, main = listed[done.sessions[0]], listed[""]
+    branch = listed[done.sessions[0]]
+    main = listed[""]
     assert (branch.title, main.id) == (main.title, done.sessions[0])
     (branched,) = await rig.events(branch.id, SessionBranched)
     shared = (await rig.events(main.id))[: branched.seq]

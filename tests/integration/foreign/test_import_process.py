@@ -74,7 +74,8 @@ async def test_a_process_that_was_killed_is_an_error(rig: Rig) -> None:
 
 async def test_canceled_it_ends_its_process(rig: Rig) -> None:
     write_long(rig)
-    begun, scope = asyncio.Event(), TaskScope()
+    begun = asyncio.Event()
+    scope = TaskScope()
     work = rig.foreign.import_into("w", await rig.foreign.find(), lambda *_: begun.set())
     running = scope.start(work, "import")
     await begun.wait()

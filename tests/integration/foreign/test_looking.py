@@ -31,7 +31,9 @@ class App:
     """The services of the app, a workspace on screen, and the session files that it imports."""
 
     def __init__(self, services: AppServices, workspace: OpenWorkspace, folder: Path) -> None:
-        self.services, self.workspace, self.folder = services, workspace, folder
+        self.services = services
+        self.workspace = workspace
+        self.folder = folder
 
     def write(self, name: str, lines: list[Line]) -> Path:
         path = self.folder / f"{name}.jsonl"

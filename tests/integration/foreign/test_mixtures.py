@@ -280,7 +280,8 @@ async def test_a_mixture_comes_in_stages_as_at_once(tmp_path: Path, agent: str) 
                     await rig.run(found)
             path = write(rig, agent, text)
             (one,) = await rig.foreign.find([path])
-            source, here = count_source(path), await counted(rig, one)
+            source = count_source(path)
+            here = await counted(rig, one)
             if source.branches:  # the way that was imported first stays the session
                 here.calls = source.calls
             assert differences(source, here) == [], seed

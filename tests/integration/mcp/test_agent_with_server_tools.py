@@ -50,7 +50,9 @@ from tests.support.scripted_model import (
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 ECHO = "mcp__raw__echo"
-MANY, RAW_TOOLS = "many=50", 6  # it has six others
+# it has six others
+MANY = "many=50"
+RAW_TOOLS = 6
 
 
 def via_call_tool(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:
@@ -121,7 +123,8 @@ async def test_a_found_tool_is_asked_about_recorded_and_run_as_itself(rig: McpRi
 
 async def test_an_unknown_name_lists_similar_ones(rig: McpRig) -> None:
     await rig.start_servers(raw_server(MANY))
-    similar, none = "Tools with similar names: mcp__raw__echo", "None of the 56 tools has these words."
+    similar = "Tools with similar names: mcp__raw__echo"
+    none = "None of the 56 tools has these words."
     calls: dict[tuple[str, str], str] = {
         (CALL_TOOL, '{"name": "mcp__raw__ecco", "arguments": {}}'): similar,
         (CALL_TOOL, '{"name": "echo", "arguments": {}}'): similar,
@@ -164,7 +167,8 @@ async def test_the_answer_is_bounded_and_in_order(rig: McpRig) -> None:
 
 async def test_tools_of_servers_are_deferred_from_the_41st_on_and_settings_say_so(tmp_path: Path) -> None:
     """Its own tools count, too, and so does the one that starts subagents."""
-    data, project = DataDir(tmp_path / "data"), tmp_path / "shop"
+    data = DataDir(tmp_path / "data")
+    project = tmp_path / "shop"
     data.ensure()
     project.mkdir()
     services = AppServices(data, dict(os.environ), FixedApprover("once"))

@@ -219,10 +219,8 @@ async def test_two_workspaces_have_two_endpoints_and_neither_token_opens_the_oth
     await services.open_workspace(other.id)
     for workspace_record in (record, other):
         await services.cache_endpoints.set_enabled(workspace_record.id, enabled=True)
-    mine, theirs = (
-        await services.cache_endpoints.sharing_state(record.id),
-        await services.cache_endpoints.sharing_state(other.id),
-    )
+    mine = await services.cache_endpoints.sharing_state(record.id)
+    theirs = await services.cache_endpoints.sharing_state(other.id)
     assert mine.url != theirs.url
     assert await answers(SharingState(True, theirs.url, mine.token)) == 401
 

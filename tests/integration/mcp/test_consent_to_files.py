@@ -61,7 +61,8 @@ class App:
     """The services of one run of the app on a workspace, and a model that does what a message says."""
 
     def __init__(self, services: AppServices, workspace_id: str) -> None:
-        self.services, self.id = services, workspace_id
+        self.services = services
+        self.id = workspace_id
 
     async def add(self, command: str, *args: str, **fields: Any) -> None:
         """Add a server, as who sees what it runs does."""

@@ -14,7 +14,9 @@ from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.servers import MAX_QUESTIONS
 from tests.support.mcp.mcp_rig import McpRig, raw_server, sdk_server
 
-ASK, DEPLOY, ECHO = "mcp__raw__ask", "mcp__made__deploy", "mcp__raw__echo"
+ASK = "mcp__raw__ask"
+DEPLOY = "mcp__made__deploy"
+ECHO = "mcp__raw__echo"
 PAGE = {"mode": "url", "message": "Sign in.", "url": "https://example.org/sign?id=1", "elicitationId": "e1"}
 SCHEMA = {
     "type": "object",
@@ -187,7 +189,8 @@ async def test_a_question_ends_with_its_call(rig: McpRig) -> None:
     One of the newest protocol sends the question as a result, and the call is made again with the answer.
     """
     await rig.start_servers(sdk_server(), raw_server())
-    question_open, ended = asyncio.Event(), asyncio.Event()
+    question_open = asyncio.Event()
+    ended = asyncio.Event()
 
     async def nobody(question: ServerQuestion) -> ServerReply:
         question_open.set()

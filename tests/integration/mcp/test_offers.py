@@ -83,7 +83,8 @@ class FillingSession:
         *blocks: types.ContentBlock,
         parts: Sequence[types.TextResourceContents | types.BlobResourceContents] = (),
     ) -> None:
-        self._blocks, self._parts = blocks, [*parts]
+        self._blocks = blocks
+        self._parts = [*parts]
 
     async def get_prompt(self, *_: object, **__: object) -> types.GetPromptResult:
         return types.GetPromptResult(
@@ -138,7 +139,9 @@ class EndlessSession:
     server_capabilities = types.ServerCapabilities(prompts=types.PromptsCapability())
 
     def __init__(self, *names: str, is_stuck: bool = False) -> None:
-        self._names, self._is_stuck, self.pages = names, is_stuck, 0
+        self._names = names
+        self._is_stuck = is_stuck
+        self.pages = 0
 
     async def list_prompts(self, params: types.PaginatedRequestParams) -> types.ListPromptsResult:
         self.pages += 1

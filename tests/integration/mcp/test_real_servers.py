@@ -128,7 +128,8 @@ async def check_failing_tool(rig: McpRig) -> None:
 
 async def check_a_death_in_a_call(rig: McpRig) -> None:
     """The call fails with a reason, the tools stay offered, and the next call reaches the new process."""
-    actor, names = rig.actor("made"), rig.tool_names
+    actor = rig.actor("made")
+    names = rig.tool_names
     with pytest.raises(ToolError, match=r"may have carried out die\. Look at what it did"):
         await rig.call("mcp__made__die")
     await rig.wait_until(lambda: actor.status.state == "failed")

@@ -46,7 +46,9 @@ class App:
     """The services of one run of the app, with a server that asks for a sign-in."""
 
     def __init__(self, services: AppServices, workspace_id: str, server: GuardedServer) -> None:
-        self.services, self.id, self.server = services, workspace_id, server
+        self.services = services
+        self.id = workspace_id
+        self.server = server
         self.servers = services.mcp_servers
         self.addresses: list[str] = []
         self.scope = TaskScope()
@@ -108,7 +110,8 @@ async def app(tmp_path: Path, server: GuardedServer) -> AsyncIterator[App]:
 
 
 async def test_a_user_signs_in_once_and_tokens_are_refreshed(tmp_path: Path, server: GuardedServer) -> None:
-    authorization, keychain = server.authorization, MemoryKeychain()
+    authorization = server.authorization
+    keychain = MemoryKeychain()
     async with run_app(tmp_path, server, keychain) as app:
         status = await app.status()
         assert (status.state, status.is_signed_in, status.retry_in_s) == ("signed_out", False, 0)
@@ -253,7 +256,8 @@ async def test_a_server_that_asks_for_no_sign_in_does_not_open_the_keychain(tmp_
     async def load_sign_in(config: McpServerConfig) -> None:
         looked_up.append(config.name)
 
-    scope, server = TaskScope(), RawHttpServer()
+    scope = TaskScope()
+    server = RawHttpServer()
     await server.start()
     hub = Hub(ServerContext(tmp_path, {}, load_secrets, load_sign_in=load_sign_in), scope.start)
     await hub.set_servers((server.config(),), True)
@@ -312,7 +316,8 @@ async def test_a_broken_registration_shows_no_secret_of_it(app: App, server: Gua
 async def test_an_answer_that_is_not_for_this_sign_in_changes_nothing(app: App) -> None:
     def open_browser(address: str) -> None:
         query = parse_qs(urlsplit(address).query)
-        back, state = query["redirect_uri"][0], query["state"][0]
+        back = query["redirect_uri"][0]
+        state = query["state"][0]
         wrong = (f"{back}?code=x&state=wrong", f"{back}?code=x", f"{back}x?code=x&state={state}")
         app.scope.start(app.visit(*wrong, address), "browser")
 

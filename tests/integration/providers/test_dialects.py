@@ -405,7 +405,8 @@ class TestFormsOfChat:
             "Invalid 'tools[0].function.description': string too long. "
             "Expected a string with maximum length 1024, but got a string with length 1500 instead."
         )
-        long, short = ToolSpec("mcp_long", "d" * 1_500, {}), ToolSpec("mcp_short", "Look.", {})
+        long = ToolSpec("mcp_long", "d" * 1_500, {})
+        short = ToolSpec("mcp_short", "Look.", {})
 
         def script(request: dict[str, Any]) -> Reply:
             is_right = all(len(tool["function"]["description"]) <= 1_024 for tool in request["tools"])

@@ -66,7 +66,8 @@ def call(index: Any, name: str = "", arguments: Any = "") -> Chunk:
 
 STOP = chat({}, "stop")
 CALLED = chat({}, "tool_calls")
-X, Y = '{"path":"x"}', '{"path":"y"}'
+X = '{"path":"x"}'
+Y = '{"path":"y"}'
 BOTH = [("read_file", X), ("list_directory", Y)]
 START: Chunk = {"type": "message_start", "message": {"role": "assistant", "content": []}}
 END: tuple[Chunk, ...] = (

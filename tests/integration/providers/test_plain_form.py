@@ -144,7 +144,10 @@ class Rig:
     """A server that refuses some requests; its models share what they learned."""
 
     def __init__(self, dialect: DialectName, http: HttpClient, refuses: Refuses, status: int = 400) -> None:
-        self._dialect, self._http, self._refuses, self._status = dialect, http, refuses, status
+        self._dialect = dialect
+        self._http = http
+        self._refuses = refuses
+        self._status = status
         self.saved: list[Mapping[str, str]] = []
         self.form = PlainForm(save=self._save)
         self.refused = 0

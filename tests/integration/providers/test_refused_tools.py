@@ -40,8 +40,10 @@ def tool_names(body: Any) -> list[str]:
 
 class Rig:
     def __init__(self, dialect: DialectCase, http: HttpClient, words: str, refused: str = "$ref") -> None:
-        self._dialect, self._http = dialect, http
-        self._words, self._refused = words, refused
+        self._dialect = dialect
+        self._http = http
+        self._words = words
+        self._refused = refused
         self.form = PlainForm()
         self.server = ChatServer(self._reply, wire_format=dialect.wire_format)
 

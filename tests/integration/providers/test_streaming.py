@@ -70,7 +70,9 @@ class Rig:
     """A server with a script and a model that uses it."""
 
     def __init__(self, dialect: DialectCase, http: HttpClient, sleeps: SleepRecorder) -> None:
-        self.dialect, self.http, self.sleeps = dialect, http, sleeps
+        self.dialect = dialect
+        self.http = http
+        self.sleeps = sleeps
 
     def serving(self, *replies: Reply) -> ChatServer:
         """A server that sends these replies in order."""
@@ -97,7 +99,8 @@ def rig(dialect: DialectCase, http: HttpClient, sleeps: SleepRecorder) -> Rig:
 class TestAnswers:
     async def test_deltas_arrive_before_the_answer_ends(self, rig: Rig) -> None:
         """Signs of life are no part of it."""
-        more, beat = asyncio.Event(), Raw(rig.dialect.wire_format.keep_alive)
+        more = asyncio.Event()
+        beat = Raw(rig.dialect.wire_format.keep_alive)
         async with (
             rig.serving(StreamedReply(beat, Text("a"), Wait(more), beat, beat, Text("b"), beat)) as server,
             aclosing(rig.model(server).stream(QUESTION)) as arrivals,
@@ -286,7 +289,8 @@ class TestNonsense:
 
 class _LoopRounds:
     def __init__(self) -> None:
-        self.count, self._is_running = 0, True
+        self.count = 0
+        self._is_running = True
         asyncio.get_running_loop().call_soon(self._tick)
 
     def _tick(self) -> None:

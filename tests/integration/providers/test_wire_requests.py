@@ -223,7 +223,8 @@ async def test_a_secret_stands_in_no_error(http: HttpClient) -> None:
     assert len(server.requests) == 1, "without its secret a request is not sent"
 
 
-KEY, TEAM = "sk-very-secret", "team-secret"
+KEY = "sk-very-secret"
+TEAM = "team-secret"
 PICTURE = png(3, 2)
 PICTURES_INFO = ModelInfo("box", "small", images=True, output=1_000, extras=RequestExtras(body={"top_k": 3}))
 REQUEST = ModelRequest(

@@ -18,7 +18,8 @@ from helix_desktop.replay.measure import as_model_counts, measure_messages, meas
 from helix_desktop.replay.recording import SessionFacts, messages_of_log, recording_facts
 from helix_desktop.system.task_scope import TaskScope
 
-BALANCED, DIGEST = PROFILES["balanced"], "a" * 64
+BALANCED = PROFILES["balanced"]
+DIGEST = "a" * 64
 OUTPUT = "".join(f"{line}: the whole output\n" for line in range(900))
 
 
@@ -42,7 +43,8 @@ async def _read(digest: str) -> bytes:
 
 async def test_the_figures_are_those_of_the_command_line() -> None:
     """An output that is gone counts as it was shown."""
-    log, progress = _log(2), list[tuple[int, int]]()
+    log = _log(2)
+    progress = list[tuple[int, int]]()
     log[-2] = replace(log[-2], event=replace(log[-2].event, digest="b" * 64))
     figures = await measure_session(
         "s", log, _read, BALANCED, recording_facts(128_000), lambda *done: progress.append(done)
@@ -70,7 +72,8 @@ def test_a_recall_counts_as_what_it_brought_back() -> None:
 def test_each_request_counts_what_is_always_sent_and_never_exceeds_the_window() -> None:
     """By the first request on, with and without management; decisions know of it, too."""
     messages, _ = messages_of_log(_log(12), {DIGEST: OUTPUT.encode()})
-    always, window = 3_000, 24_000
+    always = 3_000
+    window = 24_000
     facts = SessionFacts(ModelInfo("lab", "m", window, reserve=1_000), always)
     own, plain = (measure_messages("s", messages, BALANCED, of) for of in (facts, recording_facts(window)))
     assert own.managed_sizes[0] == own.unmanaged_sizes[0] == plain.managed_sizes[0] + always
@@ -84,7 +87,8 @@ def test_a_request_that_was_sent_counts_as_reported() -> None:
     log = _log(3)
     messages, _ = messages_of_log(log, {DIGEST: OUTPUT.encode()})
     figures = measure_messages("s", messages, PROFILES["off"], recording_facts(1_000_000))
-    sizes, inputs = figures.unmanaged_sizes, (40, 5_000, 15_000, 14_000)
+    sizes = figures.unmanaged_sizes
+    inputs = (40, 5_000, 15_000, 14_000)
     spoken = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
     answers = [
         replace(answer, usage=Usage(tokens, 1), estimate=size)

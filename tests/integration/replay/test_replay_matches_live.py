@@ -101,11 +101,13 @@ class RecordedModel:
 async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tuple[Message, ...]]:
     """The requests of the recording, run by the conversation that the app runs."""
     info = ModelInfo("replay", "recorded", WINDOW, reserve=0)
-    model, counter = RecordedModel(info, messages), MessageTokenCounter.bundled()
+    model = RecordedModel(info, messages)
+    counter = MessageTokenCounter.bundled()
     store = MemoryStore(model.clock)
     system = messages[0]["content"]
     (tokens,) = await counter.count([system])
-    policy, frame = policy.scaled(WINDOW), PromptFrame(info, system, (), tokens, 0)
+    policy = policy.scaled(WINDOW)
+    frame = PromptFrame(info, system, (), tokens, 0)
     roles = ModelRoles(model, summary=SummaryWriter(info, counter))
     services = SessionServices(store, model, counter, MemoryRules(), model.clock, load_prompts())
 

@@ -127,7 +127,8 @@ async def opened(folder: Path, workspace_id: str = WORKSPACE) -> LevelDbStore:
 
 
 async def there_and_back(script: list[Write], folder: Path) -> None:
-    first, second = await opened(folder / "a"), await opened(folder / "b", OTHER_WORKSPACE)
+    first = await opened(folder / "a")
+    second = await opened(folder / "b", OTHER_WORKSPACE)
     try:
         for write in script:
             await commit_write(first, write)
@@ -178,7 +179,9 @@ async def test_the_files_of_a_killed_export_are_removed_by_a_later_one(
 ) -> None:
     place = tmp_path / "backups"
     place.mkdir()
-    old, young, other = place / f".{'a' * 32}.part", place / f".{'b' * 32}.part", place / ".mine.part"
+    old = place / f".{'a' * 32}.part"
+    young = place / f".{'b' * 32}.part"
+    other = place / ".mine.part"
     for path in (old, young, other):
         path.write_bytes(b"half")
     for path in (old, other):
@@ -191,7 +194,9 @@ async def test_an_interrupted_import_resumes_at_the_end_of_the_log(
     pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     second = await opened(tmp_path / "second", OTHER_WORKSPACE)
-    put, left = second.bulk_access.write, [1]  # batches until the process ends
+    # batches until the process ends
+    put = second.bulk_access.write
+    left = [1]
 
     async def cut_off(stage: Callable[..., T], size: int) -> T:
         if not left[0]:
@@ -333,7 +338,8 @@ async def test_flipped_bits_are_refused(pair: tuple[LevelDbStore, Path], tmp_pat
     data = archive.read_bytes()
     chance = random.Random(7)
     stop = threading.Event()
-    manifest, refusals = check_archive(archive, stop), 0
+    manifest = check_archive(archive, stop)
+    refusals = 0
     for _ in range(200):
         place = chance.randrange(len(data))
         archive.write_bytes(

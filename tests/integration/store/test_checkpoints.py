@@ -76,7 +76,8 @@ async def test_they_pass_the_check_and_come_back_from_an_archive(
 @pytest.mark.parametrize("lost", ["the mark", "the list of files", "a row"])
 async def test_a_repair_brings_them_back(tmp_path: Path, lost: str) -> None:
     """A lost mark is reported by the check; after a repair the search finds each checkpoint again."""
-    folder, simulator = tmp_path / "store", conversation_with_checkpoints("It is half done", "It is done")
+    folder = tmp_path / "store"
+    simulator = conversation_with_checkpoints("It is half done", "It is done")
     await (await store_with(folder, simulator)).close()
     first, newest = simulator.transcript.checkpoints
     compact_tables(folder)

@@ -20,7 +20,8 @@ async def test_a_canceled_commit_is_stored_completely_or_not_at_all(tmp_path: Pa
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     complete = none = 0
     for number in range(80):
-        session_id, data = f"s{number}", b"%d " % number * 500
+        session_id = f"s{number}"
+        data = b"%d " % number * 500
         task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
             store.commit(
                 Commit(session_id, [tool_answer_event(1, data), user_message_event(2)], [make_content(data)])

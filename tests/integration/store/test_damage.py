@@ -59,7 +59,8 @@ async def stored(folder: Path, *bodies: bytes) -> None:
 async def test_a_flipped_bit_is_reported_once_quarantined_and_repaired(tmp_path: Path) -> None:
     await stored(tmp_path, BODY, NEIGHBOR)
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
-    digest, warnings = digest_of(BODY), list[str]()
+    digest = digest_of(BODY)
+    warnings = list[str]()
     quarantined = tmp_path / "quarantine" / f"{digest}.row"
     async with closing_store(await opened(tmp_path)) as store:
         unsubscribe = store.health.listen(lambda error: warnings.append(error.what))
@@ -117,7 +118,8 @@ async def test_a_read_during_a_repair_is_not_quarantined_again(
     assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
     digest = digest_of(BODY)
     store = await opened(tmp_path)
-    loop, write = asyncio.get_running_loop(), Database.write
+    loop = asyncio.get_running_loop()
+    write = Database.write
 
     def read_then_write(handle: Database, batch: WriteBatch) -> None:
         with pytest.raises(ContentDamaged):
@@ -379,13 +381,15 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
 async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: bool) -> None:
     store = await opened(tmp_path)
     (log,) = (tmp_path / "db").glob("*.log")
-    rng, first = random.Random(1), 0
+    rng = random.Random(1)
+    first = 0
     # LevelDB passes over zeros in silence when the next write begins with a block.
     while not first or log.stat().st_size % BLOCK_BYTES:
         before = log.stat().st_size
         await store.commit(Commit("s", contents=[make_content(rng.randbytes(6000))]))
         first = log.stat().st_size
-        grown, space = first - before, BLOCK_BYTES - first % BLOCK_BYTES
+        grown = first - before
+        space = BLOCK_BYTES - first % BLOCK_BYTES
         if grown < space < 2 * grown:
             await store.commit(Commit("s", contents=[make_content(rng.randbytes(6000 + space - grown))]))
     lost = log.stat().st_size - first

@@ -215,7 +215,8 @@ asyncio.run(run())
     sys.platform != "linux" or shutil.which("cc") is None, reason="needs a C compiler on Linux"
 )
 async def test_data_that_failed_to_sync_does_not_come_back(tmp_path: Path) -> None:
-    source, shim = tmp_path / "shim.c", tmp_path / "shim.so"
+    source = tmp_path / "shim.c"
+    shim = tmp_path / "shim.so"
     source.write_text(FAILING_SYNC)
     build = ["cc", "-shared", "-fPIC", "-o", str(shim), str(source), "-ldl"]
     await asyncio.to_thread(subprocess.run, build, check=True)
@@ -270,7 +271,8 @@ async def test_a_folder_that_is_put_back_is_written_again(tmp_path: Path) -> Non
 
 async def test_a_copy_in_its_place_stays_as_it_is(tmp_path: Path) -> None:
     """It may be older: what was stored since can be exported, and nothing is mixed."""
-    folder, copy = tmp_path / "store", tmp_path / "copy"
+    folder = tmp_path / "store"
+    copy = tmp_path / "copy"
     store = await SharedStore.open(folder, WORKSPACE)
     await store.commit(Commit("s", [user_message_event(1)]))
     shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("search.db*"))  # it may be written now

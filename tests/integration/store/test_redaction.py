@@ -279,7 +279,8 @@ async def test_quarantined_files_are_removed_at_the_next_start_too(
 
 async def test_the_remains_of_an_interrupted_write_are_removed_too(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
-    complete, cut = make_content(holding(2_000_000, 1)[::-1]), make_content(holding(2_000_000, 2))
+    complete = make_content(holding(2_000_000, 1)[::-1])
+    cut = make_content(holding(2_000_000, 2))
     await store.commit(Commit("s", contents=[complete, cut]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
@@ -310,7 +311,8 @@ async def test_a_crash_between_the_files_is_repaired_at_the_next_start(tmp_path:
 
 
 async def test_a_crash_afterwards_does_no_damage(tmp_path: Path) -> None:
-    folder, copy = tmp_path / "store", tmp_path / "crashed"
+    folder = tmp_path / "store"
+    copy = tmp_path / "crashed"
     store = await filled(folder)
     await store.close()
     async with closing_store(await LevelDbStore.open(folder, WORKSPACE, TickingClock())) as store:
@@ -344,7 +346,8 @@ async def test_readers_and_writers_continue_during_it(tmp_path: Path) -> None:
 
     try:
         async with asyncio.TaskGroup() as group:
-            reading, writing = group.create_task(read()), group.create_task(write())
+            reading = group.create_task(read())
+            writing = group.create_task(write())
             await store.redaction.redact(RedactionRequest(SECRET))
             done.set()
         assert reading.result() > 0

@@ -48,7 +48,8 @@ COMMITS = 60 if TORTURE else 16
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
     """A closed store, half of its commits in tables."""
-    folder, expected = tmp_path_factory.mktemp("original") / "store", ExpectedState()
+    folder = tmp_path_factory.mktemp("original") / "store"
+    expected = ExpectedState()
     asyncio.run(write_commits(folder, expected, COMMITS, 1))
     compact_tables(folder)
     asyncio.run(write_commits(folder, expected, COMMITS, 2))
@@ -114,7 +115,8 @@ async def test_a_crash_between_two_renames_of_a_repair_is_resumed(
     tmp_path: Path, expected: ExpectedState, done: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The new database gets its name, the old one goes aside, the new one takes its place."""
-    folder, left = tmp_path / "store", done
+    folder = tmp_path / "store"
+    left = done
     (folder / "db" / "CURRENT").unlink()
     rename = Path.rename
 
@@ -305,7 +307,8 @@ async def test_a_check_can_be_canceled(tmp_path: Path, expected: ExpectedState) 
 
 async def test_forgotten_and_removed_content_does_not_return_in_a_repair(tmp_path: Path) -> None:
     folder = tmp_path / "store"
-    secret, unrelated = b"a secret " * 40, b"something else " * 40
+    secret = b"a secret " * 40
+    unrelated = b"something else " * 40
     store = await LevelDbStore.open(folder, WORKSPACE)
     for session_id, data in (("s", secret), ("gone", b"x"), ("s2", unrelated)):
         await store.commit(
@@ -347,7 +350,8 @@ async def test_a_lost_line_of_the_list_is_read_from_the_log_with_pin_and_archive
 
 
 async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tmp_path: Path) -> None:
-    folder, expected = tmp_path / "store", ExpectedState()
+    folder = tmp_path / "store"
+    expected = ExpectedState()
     store = await write_commits(folder, expected, 12, close=False)
     for number in (1, 2):
         crashed = tmp_path / "crashed" if number == 1 else tmp_path / "again"
@@ -366,7 +370,8 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
 
 
 async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_loss(tmp_path: Path) -> None:
-    folder, expected = tmp_path / "store", ExpectedState()
+    folder = tmp_path / "store"
+    expected = ExpectedState()
     await write_commits(folder, expected, 10)
     store = await write_commits(folder, expected, 10, seed=2, close=False)
     crashed = Path(shutil.copytree(folder, tmp_path / "crashed"))

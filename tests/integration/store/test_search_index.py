@@ -408,7 +408,8 @@ async def test_closing_does_not_wait_for_very_many_changes(
     monkeypatch.setattr(indexer, "_AT_ONCE", 3)
     filled(tmp_path)
     store = await open_store(tmp_path)
-    is_busy, is_free = threading.Event(), threading.Event()
+    is_busy = threading.Event()
+    is_free = threading.Event()
 
     def hold(_: SearchIndex) -> int:
         """Return the last write that the index knows: one of opening may have changed no record."""
@@ -487,11 +488,14 @@ async def test_a_page_that_takes_too_long_goes_on_at_its_cursor(
     monkeypatch.setattr(passage_index, "_SLICE_S", 0.0)
     async with closing_store(await open_store(tmp_path)) as store:
         await say(store, "s", *(f"wave {number}" for number in range(150)))
-        found, cursor, pages = list[int](), 0, 0
+        found = list[int]()
+        cursor = 0
+        pages = 0
         while cursor or not pages:
             page = await store.find_passages(PassageQuery(("wave",), limit=1000, cursor=cursor))
             found += [hit.seq for hit in page.hits]
-            cursor, pages = page.cursor, pages + 1
+            cursor = page.cursor
+            pages = pages + 1
         assert found == list(range(150, 0, -1))
         assert pages > 1
 

@@ -147,10 +147,8 @@ async def test_a_branch_is_imported_without_its_deleted_parent(tmp_path: Path, i
 
 
 async def test_a_session_is_exported_with_its_versions_and_imported_as_one(tmp_path: Path) -> None:
-    store, other = (
-        await LevelDbStore.open(tmp_path / "a", WORKSPACE),
-        await LevelDbStore.open(tmp_path / "b", OTHER_WORKSPACE),
-    )
+    store = await LevelDbStore.open(tmp_path / "a", WORKSPACE)
+    other = await LevelDbStore.open(tmp_path / "b", OTHER_WORKSPACE)
     log = [user_message_event(1, "message 1"), user_message_event(2, "message 2")]
     await store.commit(Commit("first", log, summary=make_summary("first")))
     kinds: tuple[tuple[str, BranchKind], ...] = (("edited", "edit"), ("branch", ""))
@@ -182,10 +180,8 @@ async def test_a_session_is_exported_with_its_versions_and_imported_as_one(tmp_p
 
 async def test_a_session_is_exported_with_all_that_it_leads_to(tmp_path: Path) -> None:
     """Its subagent, what its handover indexes and its draft names; nothing of another session."""
-    store, other = (
-        await LevelDbStore.open(tmp_path / "a", WORKSPACE),
-        await LevelDbStore.open(tmp_path / "b", OTHER_WORKSPACE),
-    )
+    store = await LevelDbStore.open(tmp_path / "a", WORKSPACE)
+    other = await LevelDbStore.open(tmp_path / "b", OTHER_WORKSPACE)
     index = f"{digest_of(b'indexed')} read_file\n".encode()
     contents = [make_content(data) for data in (b"one", b"indexed", b"of the subagent", b"in the draft")]
     contents.append(make_content(index, kind="index"))

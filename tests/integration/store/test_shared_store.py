@@ -166,7 +166,8 @@ async def test_a_read_only_folder_is_named(tmp_path: Path, read_only: Callable[[
 
 @pytest.mark.parametrize("loopback", [False, True])
 async def test_a_server_stopped_during_startup_leaves_no_socket(tmp_path: Path, loopback: bool) -> None:
-    store, folder = await SharedStore.open(tmp_path / "store", WORKSPACE), tmp_path / "address"
+    store = await SharedStore.open(tmp_path / "store", WORKSPACE)
+    folder = tmp_path / "address"
     folder.mkdir()
     for turns in range(6):
         server = StoreServer(folder, WORKSPACE, store)
@@ -349,7 +350,8 @@ async def test_an_unresponsive_owner_is_named(tmp_path: Path) -> None:
 
 
 async def test_a_guest_gets_the_progress_of_a_long_operation_of_the_owner(tmp_path: Path) -> None:
-    folder, archive = tmp_path / "store", tmp_path / "all.helix"
+    folder = tmp_path / "store"
+    archive = tmp_path / "all.helix"
     async with owner_process(folder):
         store = await open_store(folder, WORKSPACE)
         assert isinstance(store, RemoteStore)
@@ -444,7 +446,8 @@ async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) ->
 async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     store.set_open_sessions(lambda session_id: session_id == "mine")
-    first, second = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
+    first = await connect(tmp_path, WORKSPACE)
+    second = await connect(tmp_path, WORKSPACE)
     await store.commit(Commit("mine", [user_message_event(1)]))
     with pytest.raises(StoreLocked, match="in use by another"):
         await first.commit(Commit("mine", [user_message_event(2)]))
@@ -467,7 +470,8 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
 
 async def test_a_guest_that_dies_mid_request_harms_no_other(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
-    good, bad = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
+    good = await connect(tmp_path, WORKSPACE)
+    bad = await connect(tmp_path, WORKSPACE)
     call = asyncio.gather(bad.commit(Commit("s", [user_message_event(1)], [make_content(bytes(3_000_000))])))
     await asyncio.sleep(0)
     assert isinstance(bad.backend, OwnerConnection)
@@ -526,7 +530,9 @@ async def test_twenty_workspaces_at_once_leak_nothing(tmp_path: Path) -> None:
     def store_threads() -> int:
         return sum(thread.name.startswith("helix-store") for thread in threading.enumerate())
 
-    before, tasks, threads = open_files(), len(asyncio.all_tasks()), store_threads()
+    before = open_files()
+    tasks = len(asyncio.all_tasks())
+    threads = store_threads()
     identities = [f"{number:08d}-0000-4000-8000-000000000001" for number in range(20)]
     async with AsyncExitStack() as closing:
         for identity in identities:

@@ -54,7 +54,9 @@ class GuardRig:
     """A repository, a program that must not run, and commands that are confined."""
 
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
-        self.home, self.root, self.saved = home, home / "work", home / "saved"
+        self.home = home
+        self.root = home / "work"
+        self.saved = home / "saved"
         self.sandbox = sandbox
         self.flag = home / "ran"
         self.guard = self.new_guard()
@@ -283,7 +285,8 @@ async def test_what_was_taken_out_is_saved_byte_for_byte_and_can_be_restored(gua
     config, hook = sorted(result.auto_run, key=lambda change: change.path)
     assert (config.path, hook.path) == ("sub/.git/config", "sub/.git/hooks/pre-push")
     assert config.reasons == ("core.pager = x y", "core.pager = z")
-    written, copy = guard_rig.root / "sub/.git/config", (guard_rig.root / "copy").read_bytes()
+    written = guard_rig.root / "sub/.git/config"
+    copy = (guard_rig.root / "copy").read_bytes()
     assert guard_rig.guard.saved_changes.place(config.change_id).read_bytes() == copy
     assert written.read_bytes() == copy.replace(b"\tpager = x y # why\n", b"").replace(b"\tpager = z\n", b"")
     assert not (guard_rig.root / "sub/.git/hooks/pre-push").exists()
@@ -338,7 +341,8 @@ async def test_what_a_stopped_command_planted_is_taken_out_and_reported_by_the_n
     guard_rig: GuardRig,
 ) -> None:
     script = "evil_repository sub; echo planted; sleep 600"
-    scope, is_planted = TaskScope(), asyncio.Event()
+    scope = TaskScope()
+    is_planted = asyncio.Event()
     task = scope.start(guard_rig.run(script, lambda _: is_planted.set()), "a command")
     await is_planted.wait()
     task.cancel()
@@ -377,7 +381,8 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
 ) -> None:
     """Also what a link in the home leads to, as with a repository of such files."""
     home = any_rig.home
-    any_rig.root, any_rig.guard = home, AutoRunGuard(home, home, any_rig.saved)
+    any_rig.root = home
+    any_rig.guard = AutoRunGuard(home, home, any_rig.saved)
     (home / "work/zsh").write_text("mine\n")
     (home / ".zshrc").symlink_to(home / "work/zsh")
     result = await any_rig.run(
@@ -397,7 +402,8 @@ async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_worksp
 
 
 def test_keys_of_a_home_that_is_the_workspace_are_never_copied(guard_rig: GuardRig) -> None:
-    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.saved)
+    home = guard_rig.home
+    guard = AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.saved)
     names = {
         ".ssh/id_ed25519", ".npmrc", "work/npm", ".config/git/credentials", ".claude/.credentials.json",
         ".ssh/authorized_keys",
@@ -434,7 +440,8 @@ def _are_copied(saved: Path, words: bytes = b"SECRET") -> bool:
 
 
 def test_a_link_in_the_place_of_a_file_with_keys_is_taken_back(guard_rig: GuardRig) -> None:
-    home, guard = guard_rig.home, AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.saved)
+    home = guard_rig.home
+    guard = AutoRunGuard(guard_rig.home, guard_rig.home, guard_rig.saved)
     (home / ".claude").mkdir()
     (keys := home / ".claude/auth.json").write_text("SECRET one")
     before = guard.begin()
@@ -522,7 +529,8 @@ async def test_a_script_that_a_planted_setting_names_stays(guard_rig: GuardRig) 
 @pytest.mark.parametrize("is_same", [True, False])
 def test_an_answer_is_about_the_change_that_it_was_asked_for(guard_rig: GuardRig, is_same: bool) -> None:
     """While a question is on screen, another command changes the file too, and that is decided on first."""
-    guard, file = guard_rig.guard, guard_rig.root / ".envrc"
+    guard = guard_rig.guard
+    file = guard_rig.root / ".envrc"
     other = guard if is_same else guard_rig.new_guard()
 
     def change(by: AutoRunGuard, text: str) -> str:
@@ -531,11 +539,13 @@ def test_an_answer_is_about_the_change_that_it_was_asked_for(guard_rig: GuardRig
         (found,) = by.end(before)
         return found.change_id
 
-    first, second = change(guard, "one"), change(other, "two")
+    first = change(guard, "one")
+    second = change(other, "two")
     guard.put(first, restore=False)
     other.put(second, restore=False)
     assert not file.exists(), "not what the first one left, as that was taken back"
-    first, second = change(guard, "one"), change(other, "two")
+    first = change(guard, "one")
+    second = change(other, "two")
     guard.put(first, restore=False)
     other.settle([second], [second])
     assert file.read_text() == "two", "it was kept"
@@ -555,7 +565,8 @@ async def test_another_name_of_a_hidden_file_is_taken_out(landlock_rig: GuardRig
     (home / ".npmrc").write_text("SECRET one")
     assert not (await landlock_rig.run("ln ~/.npmrc notes.txt || true")).auto_run
     assert not (home / "work/notes.txt").exists(), "the kernel refuses it from outside the workspace"
-    landlock_rig.root, landlock_rig.guard = home, AutoRunGuard(home, home, landlock_rig.saved)
+    landlock_rig.root = home
+    landlock_rig.guard = AutoRunGuard(home, home, landlock_rig.saved)
     os.link(home / ".npmrc", home / "mine.txt")
     result = await landlock_rig.run("cd ~; ln .npmrc notes.txt; ln .npmrc work/notes.txt || true")
     assert not (home / "work/notes.txt").exists(), "the kernel refused it"
@@ -647,7 +658,8 @@ class _Running:
     """A command that has begun, and goes on to its end once its pipe is written to."""
 
     def __init__(self, task: asyncio.Task[ToolResult], pipe: Path) -> None:
-        self._task, self._pipe = task, pipe
+        self._task = task
+        self._pipe = pipe
 
     @classmethod
     async def start(cls, rig: GuardRig, script: str, pipe: str) -> _Running:
@@ -666,7 +678,8 @@ class _Running:
 @pytest.mark.parametrize("is_same", [True, False], ids=["one process", "two processes"])
 async def test_what_the_user_allowed_elsewhere_meanwhile_stays(guard_rig: GuardRig, is_same: bool) -> None:
     """While a command runs in the sandbox, the user allows a hook, and restores another one."""
-    guard, allowed = guard_rig.guard, []
+    guard = guard_rig.guard
+    allowed = []
     other = guard if is_same else guard_rig.new_guard()
     running = guard.begin()
     for name, takes_out in (("pre-commit", False), ("pre-push", True)):
@@ -695,7 +708,8 @@ async def test_what_is_planted_again_before_it_is_settled_is_not_allowed(
 
     guard = guard_rig.guard
     other = guard if is_same else guard_rig.new_guard()
-    running, before = guard.begin(), other.begin()
+    running = guard.begin()
+    before = other.begin()
     plant()
     changes = other.end(before)
     hook = plant()
@@ -801,7 +815,8 @@ async def test_a_copy_that_cannot_be_read_is_an_error_of_the_store(guard_rig: Gu
 
 async def test_what_is_saved_goes_only_when_it_is_old_and_too_much(guard_rig: GuardRig) -> None:
     (change,) = (await guard_rig.run("git init -q sub; git -C sub config core.pager evil")).auto_run
-    saved, at_ms = guard_rig.guard.saved_changes, guard_rig.guard.saved_changes.entry(change.change_id).at_ms
+    saved = guard_rig.guard.saved_changes
+    at_ms = guard_rig.guard.saved_changes.entry(change.change_id).at_ms
     month_ms = 30 * 24 * 3600 * 1000
     assert saved.clean_up(at_ms + month_ms) == 0, "it is little"
     assert saved.clean_up(at_ms + month_ms - 1, max_bytes=0) == 0, "it is young"

@@ -162,7 +162,8 @@ async def test_no_hit_is_reported_with_what_was_searched(store: Store) -> None:
 async def walk(store: Store, query: str, bounds: SearchLimits, **more: object) -> tuple[list[str], int]:
     """All hits by following the cursors, and how many calls that took."""
     digests: list[str] = []
-    cursor, calls = "", 0
+    cursor = ""
+    calls = 0
     while True:
         text = await search(store, query, bounds, cursor=cursor, **more)
         calls += 1
@@ -201,7 +202,8 @@ async def test_hits_are_paged_by_tokens_and_none_is_lost(store: Store) -> None:
 
 async def test_content_stored_between_pages_hides_no_hit(store: Store) -> None:
     expected = await keep(store, *(f"tide {number}\n".encode() for number in range(7)))
-    digests, cursor = list[str](), ""
+    digests = list[str]()
+    cursor = ""
     for number in range(4):
         text = await search(store, "tide", cursor=cursor, limit=2)
         digests += hits(text)
@@ -329,7 +331,8 @@ async def test_the_loop_stays_responsive_while_large_content_is_searched(store: 
     await keep(store, b"the level of the tide\n" * 300_000)
     scope = TaskScope()
     task = scope.start(search(store, "tide level zebra"), "search")
-    turns_s, began_s = list[float](), time.process_time()
+    turns_s = list[float]()
+    began_s = time.process_time()
     while not task.done():
         started_s = time.thread_time()  # of this thread alone, however busy the machine is
         await asyncio.sleep(0)

@@ -79,8 +79,10 @@ class Recorder:
     """
 
     def __init__(self, tools: Tools, root: Path) -> None:
-        self._tools, self._root = tools, root
-        self.specs, self.approval = tools.specs, tools.approval
+        self._tools = tools
+        self._root = root
+        self.specs = tools.specs
+        self.approval = tools.approval
         self.commands: list[RecordedCommand] = []
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
@@ -157,7 +159,8 @@ async def test_the_default_policy_triggers_every_mechanism_and_its_commands_are_
     tmp_path: Path,
 ) -> None:
     """`HELIX_WRITE_GOLDEN=1 pytest` on this file records them again for the session a sample opens with."""
-    root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
+    root = copy_sample_project("tidewatch", tmp_path)
+    store = MemoryStore()
     services = services_in(root, store)
     services.tools = recorder = Recorder(services.tools, root)
     log = await worked_through(services, ContextPolicy())
@@ -175,7 +178,8 @@ async def test_the_default_policy_triggers_every_mechanism_and_its_commands_are_
 
 
 async def test_the_prepared_session_has_all_that_can_be_tried_at_once(tmp_path: Path) -> None:
-    root, store = copy_sample_project("tidewatch", tmp_path), MemoryStore()
+    root = copy_sample_project("tidewatch", tmp_path)
+    store = MemoryStore()
     (script,) = read_scripts(DEMO_DIR)
     services = services_in(root, store)
     clock = itertools.count(1_750_000_000_000, 10)

@@ -34,7 +34,8 @@ async def test_several_edits_need_one_approval_and_make_one_change(root: Path) -
         edit("src/deep/b.ts", "two", "2"),
         edit("src/a.py", "1\ntwo", "1\n2"),
     ]
-    box, call = make_tools(root), make_call("multi_edit", edits=edits)
+    box = make_tools(root)
+    call = make_call("multi_edit", edits=edits)
     ask = await request_for(box, call)
     assert (ask.summary, ask.subject, ask.other_paths) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
     assert [(edit.path, edit.diff.after_lines) for edit in ask.edits] == [
@@ -211,7 +212,8 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
 async def test_encoding_byte_order_mark_and_line_ends_are_preserved(
     root: Path, encoding: str, end: str
 ) -> None:
-    file, mark = root / "x.txt", "" if encoding.startswith("utf-8") else "\ufeff"
+    file = root / "x.txt"
+    mark = "" if encoding.startswith("utf-8") else "\ufeff"
     file.write_bytes(f"{mark}größe{end}zwei{end}".encode(encoding))
     box = make_tools(root)
     assert "größe" in (await box.run(make_call("read_file", path="x.txt"))).content.decode()

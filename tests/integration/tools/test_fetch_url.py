@@ -38,7 +38,8 @@ class FetchRig:
     """The tool on names and a site of a test."""
 
     def __init__(self, root: Path, site: LocalSite, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
-        self.names, self.client = FakeResolver(answers), LoopbackFetcher(site)
+        self.names = FakeResolver(answers)
+        self.client = LoopbackFetcher(site)
         self.grants = ToolGrants(fetch=True)
         self.box: ToolRegistry = make_tools(
             root, current_grants=lambda: self.grants, web=(self.client, self.names.resolve)
@@ -340,7 +341,8 @@ def test_tags_behind_very_many_take_no_work(unit: str, monkeypatch: pytest.Monke
     monkeypatch.setattr(fetch_url, "_MAX_TAGS", 500)
 
     def work(size: int) -> int:
-        page, texts = unit * (size // len(unit)) + " the end", list[str]()
+        page = unit * (size // len(unit)) + " the end"
+        texts = list[str]()
         calls = calls_of(lambda: texts.append(html_to_text(page)))
         assert "the end" in texts[0]
         return calls

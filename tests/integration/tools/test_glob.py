@@ -67,7 +67,9 @@ async def test_finding_stays_inside(root: Path) -> None:
 @pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_directory", "find_files"])
 async def test_a_parent_folder_swapped_for_a_link_is_not_followed(root: Path, name: str) -> None:
     """A thread swaps a folder for a link to a place outside, as fast as it can, while the tools use it."""
-    outside, real, link = root.parent / "outside", root / "real", root / "link"
+    outside = root.parent / "outside"
+    real = root / "real"
+    link = root / "link"
     outside.mkdir()
     (outside / "f.txt").write_text("secret word\n")
     real.mkdir()
@@ -76,7 +78,8 @@ async def test_a_parent_folder_swapped_for_a_link_is_not_followed(root: Path, na
     over = threading.Event()
 
     def swap() -> None:
-        spot, spare = root / "d", root / "spare"
+        spot = root / "d"
+        spare = root / "spare"
         while not over.is_set():
             for path in (real, link):
                 with suppress(OSError):  # a write may have made the folder in between
@@ -88,7 +91,8 @@ async def test_a_parent_folder_swapped_for_a_link_is_not_followed(root: Path, na
 
     thread = threading.Thread(target=swap)
     thread.start()
-    box, answers = make_tools(root), 0
+    box = make_tools(root)
+    answers = 0
     try:
         for turn in range(50):
             events = {

@@ -374,7 +374,9 @@ async def test_what_only_looks_like_a_part_of_a_file_keeps_its_own_lines(tmp_pat
 
 @pytest.mark.parametrize("tool", ["read_file", "run_command"])
 async def test_searches_give_the_numbers_of_the_file_or_command(tmp_path: Path, tool: str) -> None:
-    is_file, cache, rig = tool == "read_file", MemoryCache(), await SessionRig.create()
+    is_file = tool == "read_file"
+    cache = MemoryCache()
+    rig = await SessionRig.create()
     part = await read_part(tmp_path, 960, 1040) if is_file else await run_printing(tmp_path)
     target = part.target if is_file else PRINTED
     await cache.put(part.content, tool, target)
@@ -388,7 +390,8 @@ async def test_searches_give_the_numbers_of_the_file_or_command(tmp_path: Path, 
 async def test_hits_of_a_search_have_no_second_number(tmp_path: Path) -> None:
     """Of `9:  14:from …` the first number was that of the search's output, which leads nowhere."""
     (tmp_path / "a.txt").write_text(FILE)
-    tools, cache = make_tools(tmp_path), MemoryCache()
+    tools = make_tools(tmp_path)
+    cache = MemoryCache()
     found = await tools.run(make_call("search_text", pattern="row 97[0-9]$", path="a.txt", context=1))
     digest = await cache.put(found.content, "search_text", found.target)
     recalled = await recall(tmp_path, cache, digest, pattern="row 97[12]", context=0)
@@ -407,7 +410,8 @@ async def test_a_preview_says_which_lines_of_the_file_are_left_out(tmp_path: Pat
     shown = [int(line.partition(":")[0]) for line in text.splitlines() if ":row" in line]
     last_of_head = max(number for number in shown if number < 1_500)
     first_of_tail = min(number for number in shown if number > 1_500)
-    first, last = last_of_head + 1, first_of_tail - 1
+    first = last_of_head + 1
+    last = first_of_tail - 1
     assert f"not shown ({first}-{last})" in text
     assert text.startswith(f"Lines 960-1900 of 2000 of a.txt, without {first}-{last}:\n960:row 960\n")
     assert text.endswith(f" the whole output; start_line={first}, end_line={last}: the lines not shown")
@@ -421,7 +425,8 @@ async def run_printing(root: Path, command: str = PRINTED) -> ToolResult:
 
 
 async def test_lines_of_a_command_are_numbered_as_it_printed_them(tmp_path: Path) -> None:
-    printed, cache = await run_printing(tmp_path), MemoryCache()
+    printed = await run_printing(tmp_path)
+    cache = MemoryCache()
     digest = await cache.put(printed.content, "run_command", PRINTED)
     tools = make_tools(tmp_path, cache)
 
@@ -449,7 +454,8 @@ async def test_lines_of_a_search_come_with_their_files_and_without_those_of_othe
     (tmp_path / "a.txt").write_text("one red\ntwo\nthree red\n")
     (tmp_path / "b.txt").write_text("four blue\nfive red\nsix blue\n")
     (tmp_path / "c.txt").write_text("seven red\n")
-    tools, cache = make_tools(tmp_path), MemoryCache()
+    tools = make_tools(tmp_path)
+    cache = MemoryCache()
     found = await tools.run(make_call("search_text", pattern="red|blue"))
     digest = await cache.put(found.content, "search_text", found.target)
     recalled = await recall(tmp_path, cache, digest, pattern="one|blue")
@@ -461,7 +467,8 @@ async def test_lines_of_a_search_come_with_their_files_and_without_those_of_othe
 async def test_a_cut_header_does_not_shift_the_numbers_of_a_search(tmp_path: Path) -> None:
     """What stands in lists has 60 characters of a header; the colon at its end is read from the content."""
     command = f"sleep 300 & {PRINTED}"
-    printed, cache = await run_printing(tmp_path, command), MemoryCache()
+    printed = await run_printing(tmp_path, command)
+    cache = MemoryCache()
     assert b"; left in the background, and ended: " in printed.content.partition(b"\n")[0]
     await cache.put(printed.content, "run_command", command)
     found = await make_tools(tmp_path, cache).run(make_call("search_cached_content", query='"row 971"'))
@@ -516,7 +523,8 @@ def test_consecutive_pages_have_every_character_once(text: str, max_chars: int) 
             return
         pages = Paginator(lines, max_chars, estimate_tokens)
         page = await pages.page_at(1, 0)
-        text_so_far, number = page.text, 1
+        text_so_far = page.text
+        number = 1
         while page.next_line:
             page = await pages.page_at(page.next_line, page.next_char)
             number += 1
@@ -584,9 +592,11 @@ async def test_code_structure_and_the_lines_between_come_in_one_recall(first: in
 
     found = _PREVIEW.fullmatch(preview)
     assert found is not None, preview
-    start, end = int(found["start"]), int(found["end"])
+    start = int(found["start"])
+    end = int(found["end"])
     assert found["gap"] == f"{start}-{end}"
-    head, tail = found["head"].splitlines(), lines[end - _LAST :]
+    head = found["head"].splitlines()
+    tail = lines[end - _LAST :]
     if first > 1:
         lines[0] = f"Lines {first}-{_LAST} of 700 of src/sums.py, without most of {start}-{end}:"
     assert head == lines[: len(head)]

@@ -226,7 +226,8 @@ async def test_a_command_changes_nothing_that_git_follows_from_its_configuration
 
 async def test_hooks_that_another_folder_of_git_names_are_read_only(bubblewrap_rig: SandboxRig) -> None:
     """The workspace is a linked worktree, a part of a checkout, or has its hooks beside its files."""
-    home, root = bubblewrap_rig.home, bubblewrap_rig.root
+    home = bubblewrap_rig.home
+    root = bubblewrap_rig.root
 
     def prepare() -> None:
         git(home, "init", "-q", "main")
@@ -402,7 +403,8 @@ async def test_no_socket_without_a_path_leads_out_with_network(sandbox_rig: Sand
 @pytest.fixture(params=["pasta", "slirp4netns"])
 def own_network_rig(request: pytest.FixtureRequest, home: Path) -> SandboxRig:
     """As on a kernel that can't keep a command from sockets without a path."""
-    bwrap, program = shutil.which("bwrap"), shutil.which(request.param)
+    bwrap = shutil.which("bwrap")
+    program = shutil.which(request.param)
     if SANDBOXES["bubblewrap"] is None or bwrap is None or program is None:
         pytest.skip(f"{request.param} or bubblewrap is not installed")
     own_network = find_network_program([bwrap, *NAMESPACE_OPTIONS], (request.param,))

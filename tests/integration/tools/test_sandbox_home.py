@@ -279,7 +279,8 @@ async def test_an_environment_outside_the_workspace_can_be_used(sandbox_rig: San
 async def test_projects_that_this_one_builds_with_are_seen_without_their_keys(
     sandbox_rig: SandboxRig,
 ) -> None:
-    home, root = sandbox_rig.home, sandbox_rig.root
+    home = sandbox_rig.home
+    root = sandbox_rig.root
     write_file(home, "lib/Cargo.toml", "[package]\n")
     write_file(home, "lib/src/lib.rs", "words\n")
     write_file(home, "lib/.env", "key-4711\n")
@@ -299,7 +300,8 @@ async def test_projects_that_this_one_builds_with_are_seen_without_their_keys(
 
 async def test_no_link_or_file_of_the_workspace_shows_more_of_the_home(bubblewrap_rig: SandboxRig) -> None:
     """As a confined command may leave them: an interpreter, a git folder, a package, a link."""
-    home, root = bubblewrap_rig.home, bubblewrap_rig.root
+    home = bubblewrap_rig.home
+    root = bubblewrap_rig.root
     keys = (".local/share/tool/auth.json", ".cfg/objects/key", "Documents/key", "other/key", ".tool/key")
     for name in keys:
         write_file(home, name, "key-4711\n")
@@ -325,7 +327,8 @@ async def test_no_link_or_file_of_the_workspace_shows_more_of_the_home(bubblewra
 
 
 async def test_a_part_of_a_checkout_and_a_worktree_know_their_repository(sandbox_rig: SandboxRig) -> None:
-    home, root = sandbox_rig.home, sandbox_rig.root
+    home = sandbox_rig.home
+    root = sandbox_rig.root
     part = home / "mono/part"
 
     def prepare() -> None:
@@ -396,7 +399,8 @@ def test_odd_files_are_read_as_nothing(tmp_path: Path) -> None:
 def test_what_stands_in_the_place_of_a_mount_is_replaced(
     tmp_path: Path, planted: str, place: str, is_folder: bool
 ) -> None:
-    home, outside = tmp_path / "home", tmp_path / "outside"
+    home = tmp_path / "home"
+    outside = tmp_path / "outside"
     outside.mkdir()
     (home / place).parent.mkdir(parents=True)
     match planted:

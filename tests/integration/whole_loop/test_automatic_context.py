@@ -46,7 +46,8 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 
-SMALL, LARGE = 32_000, 128_000
+SMALL = 32_000
+LARGE = 128_000
 FILES = 200
 _EVENT = re.compile(r"\be(\d+)\b")
 _FILE = re.compile(r"\bf\d+\.txt\b")
@@ -176,7 +177,8 @@ async def test_what_a_model_is_summarizing_is_not_compacted_without_it(tmp_path:
 
     Also where the window is full: the request waits for the summary.
     """
-    assistant, gate = Assistant(steps=4, files=8, words=20), asyncio.Event()
+    assistant = Assistant(steps=4, files=8, words=20)
+    gate = asyncio.Event()
 
     def script(request: dict[str, Any]) -> Reply:
         reply = assistant(request)
@@ -186,7 +188,9 @@ async def test_what_a_model_is_summarizing_is_not_compacted_without_it(tmp_path:
 
     async with loop_rig(tmp_path, script, window=SMALL) as rig:
         write_files(rig.root, 30)
-        conversation, turns, scope = rig.conversation, count(), TaskScope()
+        conversation = rig.conversation
+        turns = count()
+        scope = TaskScope()
         while not conversation.observations.is_running:
             assert (await conversation.run(ask(next(turns)))).how == "done"
         earlier = len(rig.events(FoldMade))
@@ -235,7 +239,9 @@ async def begin_run(cli: Cli, server: ChatServer, *args: str) -> RunningCommand:
 
 async def test_a_run_says_that_a_full_context_waits_for_the_summary(tmp_path: Path) -> None:
     """Once, on standard error; then it goes on with what the model wrote."""
-    cli, assistant, gate = Cli.create(tmp_path), Assistant(steps=40, words=330), asyncio.Event()
+    cli = Cli.create(tmp_path)
+    assistant = Assistant(steps=40, words=330)
+    gate = asyncio.Event()
     write_files(cli.project)
 
     def script(request: dict[str, Any]) -> Reply:
@@ -262,7 +268,9 @@ async def test_a_run_says_that_a_full_context_waits_for_the_summary(tmp_path: Pa
 
 async def test_a_run_says_what_it_waits_for_after_its_turn(tmp_path: Path) -> None:
     """On one line of standard error, also where that is no terminal."""
-    cli, assistant, gate = Cli.create(tmp_path), Assistant(steps=14, words=330), asyncio.Event()
+    cli = Cli.create(tmp_path)
+    assistant = Assistant(steps=14, words=330)
+    gate = asyncio.Event()
     write_files(cli.project)
 
     def script(request: dict[str, Any]) -> Reply:
@@ -285,7 +293,8 @@ MESSAGE = (
     "Compare the tide tables of station {n} with last year and say what is odd. Always use meters. " * 22
 )
 """450 tokens."""
-DATA_FILES, STEPS = 40, 4
+DATA_FILES = 40
+STEPS = 4
 
 
 def work(request: dict[str, Any]) -> Reply:
@@ -310,7 +319,8 @@ async def run_long(rig: LoopRig, history: int) -> None:
     (rig.root / "data").mkdir()
     for number in range(DATA_FILES):
         (rig.root / f"data/f{number}.txt").write_text(f"{number} 04:12 1.{number} m high water\n" * 210)
-    messages, turn = rig.conversation.session.transcript.messages, 0
+    messages = rig.conversation.session.transcript.messages
+    turn = 0
     while messages.full_total_tokens < history and not rig.events(HandoverMade):
         assert (await rig.conversation.run(MESSAGE.format(n=turn))).how == "done"
         await rig.conversation.checkpoints.wait()

@@ -46,7 +46,8 @@ class Worker:
     """A model that thinks, reads `steps` files with two calls each, and ends."""
 
     def __init__(self, steps: int) -> None:
-        self.steps, self._number = steps, itertools.count()
+        self.steps = steps
+        self._number = itertools.count()
 
     def __call__(self, request: dict[str, Any], seal: str = "sealed") -> Reply:
         """Return the next step; a request without tools gets a text, and is no step."""
@@ -61,7 +62,9 @@ class Worker:
 
 class DialectConversation:
     def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: HttpClient) -> None:
-        self._rig, self._stack, self._http = rig, stack, http
+        self._rig = rig
+        self._stack = stack
+        self._http = http
         self.servers: dict[str, ChatServer] = {}
         self.bound = SignedThinkingScript(Worker(STEPS))
 
@@ -161,7 +164,8 @@ async def test_each_request_reads_what_it_has_in_common_with_the_one_before(
 
 async def _compare_with_costs(rig: LoopRig) -> None:
     """What was said of each request before it was sent is about what the server had cached of it."""
-    window, errors = rig.conversation.window, []
+    window = rig.conversation.window
+    errors = []
     for recorded in rig.conversation.session.log:
         answer = recorded.event
         if not isinstance(answer, AssistantSpoke) or answer.usage is None:

@@ -45,7 +45,8 @@ async def test_a_file_is_sent_with_what_it_is(tmp_path: Path) -> None:
         (rig.root / "src" / "app.py").write_text(source)
         (rig.root / "wide.txt").write_bytes("Grüße\n".encode("utf-16"))
         (rig.root / "old.txt").write_bytes("Grüße\n".encode("latin-1"))
-        part, wide = await attach(rig, "src/app.py", 10, 11), await attach(rig, "wide.txt")
+        part = await attach(rig, "src/app.py", 10, 11)
+        wide = await attach(rig, "wide.txt")
         old = await attach(rig, "old.txt")
         assert await rig.store.get(old.digest) == "Grüße\n".encode("latin-1")
         assert old.text.startswith("Gr\ufffd\ufffde\n\n[Some bytes are not UTF-8 text]")
@@ -67,7 +68,8 @@ async def test_a_large_file_enters_as_a_preview(tmp_path: Path) -> None:
         lines = [f"step {number} took {number * 7} ms\n" for number in range(1, 2_001)]
         lines[999] = "ValueError: no such table\n"
         (rig.root / "run.log").write_text("".join(lines))
-        whole, tail = await attach(rig, "run.log"), await attach(rig, "run.log", 501, 2_000)
+        whole = await attach(rig, "run.log")
+        tail = await attach(rig, "run.log", 501, 2_000)
         policy = rig.workspace.policy
         full = await rig.workspace.contents.attach_in_full(tail)
         assert full.text.startswith("501:step 501 took 3507 ms\n502:")

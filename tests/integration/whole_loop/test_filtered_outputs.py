@@ -36,7 +36,9 @@ class Filter:
     """A server that reads the files one a step, and refuses what has `words` in the messages."""
 
     def __init__(self, refusal: Reply, *paths: str, words: str = BAD) -> None:
-        self._refusal, self._paths, self._words = refusal, list(paths), words
+        self._refusal = refusal
+        self._paths = list(paths)
+        self._words = words
 
     def __call__(self, body: dict[str, Any]) -> Reply:
         if self._words in json.dumps(body.get("messages") or body["input"]):

@@ -127,7 +127,8 @@ async def test_what_comes_with_the_first_message_is_counted_before_it_is_sent(pr
         assert conversation.window.measure()[1].used == estimate, "the total is what the rows add up to"
         (project / "AGENTS.md").write_text("Use tabs.\n" * 400)
         await conversation.plan_opening()
-        before, planned = listed(), conversation.window.measure()
+        before = listed()
+        planned = conversation.window.measure()
         assert planned[1].used == planned[0].estimate > estimate
         await conversation.run("hello")
         assert listed() == before

@@ -44,7 +44,8 @@ class FormChoosingModel:
     """Plays the model: reads the files at once, chooses each form, recalls incomplete ones."""
 
     def __init__(self, question: Reply, extract: Reply) -> None:
-        self._question, self._extract = question, extract
+        self._question = question
+        self._extract = extract
         self.step = 0
 
     def __call__(self, request: dict[str, Any]) -> Reply:
@@ -137,9 +138,12 @@ class EightSecondModel:
     """
 
     def __init__(self, root: Path) -> None:
-        self._root, self._turns = root, 0
-        self.clock, self.is_fast = SteppedClock(), False
-        self.question_came, self.answer = asyncio.Event(), asyncio.Event()
+        self._root = root
+        self._turns = 0
+        self.clock = SteppedClock()
+        self.is_fast = False
+        self.question_came = asyncio.Event()
+        self.answer = asyncio.Event()
         self.asked: list[tuple[str, str, int]] = []
         """Of each request about large outputs: the model, what it asks, and its messages."""
 
@@ -163,7 +167,8 @@ class EightSecondModel:
         return name
 
     def _answer_about_outputs(self, request: dict[str, Any]) -> Reply:
-        last, model = str(request["messages"][-1]["content"]), str(request["model"])
+        last = str(request["messages"][-1]["content"])
+        model = str(request["model"])
         is_extract = last.startswith("[Extract]")
         self.asked.append((model, "extract" if is_extract else "choice", len(request["messages"])))
         texts = (

@@ -52,7 +52,8 @@ class Reader:
     """
 
     def __init__(self, at_once: int = 3) -> None:
-        self.ids, self._at_once = 0, at_once
+        self.ids = 0
+        self._at_once = at_once
         self.hold: asyncio.Event | None = None
 
     def __call__(self, request: dict[str, Any]) -> Reply:

@@ -38,10 +38,12 @@ class Picture:
     """A picture of a request: the path to it, its width, which tells which one it is, and its Base64."""
 
     def __init__(self, place: Place, data: str) -> None:
-        self.place, self.data = place, data
+        self.place = place
+        self.data = data
         image = identify_image(base64.b64decode(data), "")
         assert image is not None
-        self.width, self.height = image.width, image.height
+        self.width = image.width
+        self.height = image.height
 
     @property
     def number(self) -> int:
@@ -146,7 +148,8 @@ class Reader:
     """A model that reads one picture a step; its server refuses requests by `refusal`."""
 
     def __init__(self, refusal: Refusal) -> None:
-        self._refusal, self._read = refusal, 0
+        self._refusal = refusal
+        self._read = 0
         self.newest_missing: list[int] = []
 
     def __call__(self, body: dict[str, Any]) -> Reply:

@@ -66,7 +66,8 @@ async def begin_well(rig: LoopRig) -> None:
 async def assert_complete(rig: LoopRig, folder: Path) -> None:
     """The transcript is valid, and another opening of the store finds every fact and every byte."""
     await rig.assert_consistent()
-    log, session_id = rig.conversation.session.log, rig.conversation.session.id
+    log = rig.conversation.session.log
+    session_id = rig.conversation.session.id
     await rig.workspace.close()
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
     try:

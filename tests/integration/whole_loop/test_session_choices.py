@@ -58,7 +58,8 @@ async def test_a_session_s_policy_is_its_own_until_it_is_the_workspace_s_again(t
     """It is in logs of a version that could choose one for a session alone."""
     async with loop_rig(tmp_path, lambda _: text_reply("Done."), policy=PROFILES["classic"]) as rig:
         conversation = rig.conversation
-        session_id, other = conversation.session.id, await rig.workspace.create_session()
+        session_id = conversation.session.id
+        other = await rig.workspace.create_session()
         await conversation.session.record(PolicyChosen(policy_fields(OWN)))
         assert conversation.window.policy == OWN.scaled(WINDOW)
         assert conversation.window.policy is conversation.window.policy, "measurements stay valid"

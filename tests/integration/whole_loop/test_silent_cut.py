@@ -36,7 +36,9 @@ class Reader:
     """A model that reads one file a step; its server counts by `count`."""
 
     def __init__(self, count: Count) -> None:
-        self._count, self._read, self._former = count, 0, 0
+        self._count = count
+        self._read = 0
+        self._former = 0
 
     def __call__(self, body: dict[str, Any]) -> Reply:
         tokens = len(json.dumps(body)) // 4

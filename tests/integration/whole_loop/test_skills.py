@@ -52,7 +52,8 @@ class Player:
             return text_reply("\n".join(f"## {title}\n- Logs were read." for title in TITLES))
         messages = request["messages"]
         newest = max(n for n, message in enumerate(messages) if message["role"] == "user")
-        prompt, answers = str(messages[newest]["content"]), messages[newest + 1 :]
+        prompt = str(messages[newest]["content"])
+        answers = messages[newest + 1 :]
         if answers and answers[-1]["role"] == "tool" and "TANGERINE" in answers[-1]["content"]:
             return text_reply("Added the tide table. TANGERINE")
         if prompt.startswith("Read "):

@@ -95,7 +95,8 @@ async def test_no_refusal_of_a_strict_server_stays(rig: LoopRig, models: Models)
     for turn in range(TURNS):
         (rig.root / f"p{turn}.png").write_bytes(png(20 + turn, 10, turn))
         used = turn // TURNS_OF_A_MODEL % len(DIALECTS)
-        server, strict = models.servers[used], models.strict[used]
+        server = models.servers[used]
+        strict = models.strict[used]
         if turn % TURNS_OF_A_MODEL == 0:
             await rig.workspace.set_models(models.models[used])
         models.worker.begin(turn)

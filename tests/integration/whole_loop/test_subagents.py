@@ -92,7 +92,8 @@ async def test_the_cache_is_the_workspaces_and_no_other(tmp_path: Path) -> None:
 
 async def test_a_subagent_waits_for_the_summary_that_makes_room(tmp_path: Path) -> None:
     """At 95 %, which its parent's session says, as `run` prints it; then it goes on and brings its result."""
-    assistant, gate = Assistant(steps=12, words=900), asyncio.Event()
+    assistant = Assistant(steps=12, words=900)
+    gate = asyncio.Event()
 
     def script(request: dict[str, Any]) -> Reply:
         reply = assistant(request)

@@ -23,7 +23,9 @@ from tests.support.loop_rig import (
 )
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, text_reply
 
-WINDOW, THRESHOLD = 24_000, 20_400  # tokens: 85 %
+# tokens: 85 %
+WINDOW = 24_000
+THRESHOLD = 20_400
 _EVENT = re.compile(r"\be(\d+)\b")
 
 
@@ -64,7 +66,8 @@ class Work:
     async def undo(self, *, attached: bool) -> list[str]:
         """Work until outputs are cached, with older messages or alone; undo it, and return a line of each."""
         reasons = ATTACHED_SWEEP_REASONS if attached else (SweepReason.BATCH,)
-        transcript, sweeps = self.rig.conversation.session.transcript, dict[int, SweepMade]()
+        transcript = self.rig.conversation.session.transcript
+        sweeps = dict[int, SweepMade]()
         while not (seqs := [seq for seq, sweep in sweeps.items() if sweep.reason in reasons]):
             assert self.messages < 12
             await self.say()

@@ -16,8 +16,13 @@ import gguf
 import numpy as np
 from numpy.typing import NDArray
 
-HEADS, FEED_FORWARD, CONTEXT, CERTAIN = 4, 32, 65_536, 3.0
-NORMAL, CONTROL, OWN = gguf.TokenType.NORMAL, gguf.TokenType.CONTROL, gguf.TokenType.USER_DEFINED
+HEADS = 4
+FEED_FORWARD = 32
+CONTEXT = 65_536
+CERTAIN = 3.0
+NORMAL = gguf.TokenType.NORMAL
+CONTROL = gguf.TokenType.CONTROL
+OWN = gguf.TokenType.USER_DEFINED
 _PIECES = re.compile(r"[\x00-\x7f]{1,9}|[^\x00-\x7f]")
 """What it says in tokens: a few letters, or else the bytes of one character."""
 
@@ -86,7 +91,8 @@ def _byte_label(byte: int) -> str:
 
 def write(path: str, calls: list[dict[str, object]], text: str) -> None:
     words = Vocabulary()
-    start, _ = words.add("<|endoftext|>", CONTROL), words.add("<|im_start|>", CONTROL)
+    start = words.add("<|endoftext|>", CONTROL)
+    _ = words.add("<|im_start|>", CONTROL)
     end, does, says = (words.add(name, CONTROL) for name in ("<|im_end|>", "<|does|>", "<|says|>"))
     tagged = "".join(f"<tool_call>\n{json.dumps(call)}\n</tool_call>\n" for call in calls)
     words.say(does, tagged, end)
@@ -133,7 +139,8 @@ def _tensors(words: Vocabulary, width: int, end: int) -> dict[str, NDArray[np.fl
     for token in range(size):
         # The norm stretches a one-hot row by the root of the width: far above all others.
         following[words.follows.get(token, end), token] = CERTAIN
-    nothing, ones = np.zeros((width, width), np.float32), np.ones(width, np.float32)
+    nothing = np.zeros((width, width), np.float32)
+    ones = np.ones(width, np.float32)
     return {
         "token_embd.weight": np.eye(size, width, dtype=np.float32),
         "output_norm.weight": ones,

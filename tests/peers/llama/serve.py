@@ -15,10 +15,13 @@ def main() -> None:
     """Serve until a signal comes."""
     params = xllamacpp.CommonParams()
     params.model.path = sys.argv[1]
-    params.n_ctx, params.n_parallel = int(sys.argv[2]), 1
+    params.n_ctx = int(sys.argv[2])
+    params.n_parallel = 1
     params.api_keys = [sys.argv[3]]
-    params.hostnames, params.port = ["127.0.0.1"], 0
-    params.use_jinja, params.warmup = True, False
+    params.hostnames = ["127.0.0.1"]
+    params.port = 0
+    params.use_jinja = True
+    params.warmup = False
     params.cpuparams.n_threads = 1
     server = xllamacpp.Server(params)
     sys.stdout.write(f"{server.listening_address}\n")

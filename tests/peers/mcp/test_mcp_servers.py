@@ -19,7 +19,8 @@ from tests.support.local_site import http_response, serve_site
 from tests.support.mcp.mcp_rig import McpRig, approved_server
 from tests.support.peer_processes import PEERS
 
-EVERYTHING, FILES = "@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"
+EVERYTHING = "@modelcontextprotocol/server-everything"
+FILES = "@modelcontextprotocol/server-filesystem"
 MEMORY = "@modelcontextprotocol/server-memory"
 THINKING = "@modelcontextprotocol/server-sequential-thinking"
 MARK = "What only this text has."
@@ -87,7 +88,8 @@ async def test_what_the_reference_server_asks_is_answered(rig: McpRig) -> None:
     assert '"fish-3"' in result
     kinds = {field.kind for field in questions[0].fields}
     assert kinds == {"text", "number", "integer", "boolean", "choice", "choices"}
-    url, page = "https://example.org/a", "mcp__every__trigger-url-elicitation"
+    url = "https://example.org/a"
+    page = "mcp__every__trigger-url-elicitation"
     assert (await rig.call_asking(page, user, url=url)).ok
     assert questions[1].url == url
     assert (await rig.call_asking(page, user, url=url, errorPath=True)).ok
@@ -98,7 +100,8 @@ async def test_what_the_reference_server_asks_is_answered(rig: McpRig) -> None:
 async def test_prompts_and_resources_of_the_reference_server_are_read(rig: McpRig) -> None:
     await rig.start_servers(npm("every", EVERYTHING))
     await rig.wait_until(lambda: bool(rig.hub.resources))
-    actor, prompts = rig.actor("every"), {prompt.command: prompt for prompt in rig.hub.prompts}
+    actor = rig.actor("every")
+    prompts = {prompt.command: prompt for prompt in rig.hub.prompts}
     city = prompts["every:args-prompt"]
     assert city.hint == "CITY [STATE]"
     assert (await actor.get_prompt(city, {"city": "Rome"})).text == "What's weather in Rome?"

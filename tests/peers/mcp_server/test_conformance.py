@@ -30,7 +30,8 @@ from tests.support.store.builders import WORKSPACE, make_content
 from tests.support.tool_rig import estimate_tokens
 
 INSPECTOR = "@modelcontextprotocol/inspector"
-STATEFUL, STATELESS = "2025-11-25", "2026-07-28"
+STATEFUL = "2025-11-25"
+STATELESS = "2026-07-28"
 SCENARIOS = (
     (STATEFUL, "server-initialize"),
     (STATEFUL, "server-session-lifecycle"),

@@ -30,7 +30,8 @@ MAX_PROBLEMS = 5
 def shape_problems(value: Any, shape: Any, at: str) -> list[str]:
     """Return where a value does not match an annotation."""
     shape = _bare(shape)
-    origin, parts = typing.get_origin(shape), typing.get_args(shape)
+    origin = typing.get_origin(shape)
+    parts = typing.get_args(shape)
     if shape in (Any, object):
         return []
     if typing_extensions.is_typeddict(shape):
@@ -131,7 +132,8 @@ def order_rule() -> Callable[[Any], list[str]]:
     }
 
     def problems(body: Any) -> list[str]:
-        messages, tools = body["messages"], body.get("tools")
+        messages = body["messages"]
+        tools = body.get("tools")
         try:
             parsed = request.ChatCompletionRequest.from_openai(messages, tools, model="m")
             judges[body.get("nine_signs", False)].validate_request(parsed)

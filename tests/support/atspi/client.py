@@ -154,7 +154,8 @@ class AccessibilityBus:
             replies = iter(self.call([message for ref, _, _ in visible for message in _node_calls(ref)]))
             level = []
             for ref, parent, states in visible:
-                name, children = next(replies), next(replies)
+                name = next(replies)
+                children = next(replies)
                 if ref not in fixed or isinstance(name, ErrorReply) or isinstance(children, ErrorReply):
                     continue
                 node = Node(ref, name[0][1], *fixed[ref], states, parent)

@@ -31,7 +31,9 @@ WAIT_S = 60.0
 _POLL_S = 0.05
 _MOST_PATIENCE = 4.0  # pause between two looks, in durations of a look
 _OUTLINED_STATES = frozenset({"checked", "selected", "focused", "expanded"})
-_WHEEL_UP, _WHEEL_DOWN = 4, 5  # buttons
+# buttons
+_WHEEL_UP = 4
+_WHEEL_DOWN = 5
 _MAX_WHEEL_STEPS = 200
 
 Found = TypeVar("Found")
@@ -61,7 +63,8 @@ def desktop(folder: Path, reports: Path) -> Iterator[DesktopUser]:
 def _wait_for_window_manager(manager: subprocess.Popen[bytes], environ: Mapping[str, str]) -> None:
     """Wait until windows get the keyboard: one that comes before the window manager never may."""
     ends = time.monotonic() + WAIT_S
-    quiet, question = subprocess.DEVNULL, ("xdotool", "get_num_desktops")
+    quiet = subprocess.DEVNULL
+    question = ("xdotool", "get_num_desktops")
     while subprocess.run(question, env=environ, stdout=quiet, stderr=quiet, check=False).returncode:
         assert manager.poll() is None, f"the window manager ended with {manager.returncode}"
         assert time.monotonic() < ends, "the window manager did not start"

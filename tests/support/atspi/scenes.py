@@ -164,7 +164,8 @@ async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[QWidget]:
     """A turn that waits for a busy server: a countdown, the list to do, waiting messages, a missing key."""
-    services, session_id = rig.wiring.services, rig.conversation.session.id
+    services = rig.wiring.services
+    session_id = rig.conversation.session.id
     settings = services.settings
     busy = api_error(503, "Restarting", headers={"retry-after": "600"})
     async with ChatServer(lambda _: busy) as server:
@@ -211,10 +212,8 @@ class _FakeTray(Tray):
 @asynccontextmanager
 async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
     """The question before a turn that runs is stopped."""
-    original_tray, rig.wiring.quit_controller.tray = (
-        rig.wiring.quit_controller.tray,
-        _FakeTray(rig.window),
-    )
+    original_tray = rig.wiring.quit_controller.tray
+    rig.wiring.quit_controller.tray = _FakeTray(rig.window)
     async with _running_turn(rig):
         rig.window.close()
         dialog = await _wait_for_dialog("the question")
@@ -238,7 +237,8 @@ def _turn_ends() -> list[Row]:
         ends.on_turn_event(RecordedEvent(seq + 1, 0, failed), failed)
         retried = TurnRetried(seq + 1, seq - 1)
         rows += ends.on_turn_event(RecordedEvent(seq + 2, 0, retried), retried)
-    what, fix = "box refused an image: lamp.png.", "Send without it, or choose another model."
+    what = "box refused an image: lamp.png."
+    fix = "Send without it, or choose another model."
     image = TurnEnded(
         "failed", what, "image is too large", fix, "image", (1,), "box/small", ImagesRejected.remedies
     )
@@ -320,7 +320,8 @@ class _Browser(QObject):
 @asynccontextmanager
 async def _sign_in(rig: WindowRig, is_started: bool) -> AsyncIterator[QWidget]:
     """A server that asks for a sign-in; once it `is_started`, the browser is awaited."""
-    servers, browser = rig.wiring.services.mcp_servers, _Browser()
+    servers = rig.wiring.services.mcp_servers
+    browser = _Browser()
     async with serve_guarded() as server, _settings(rig, "mcp") as dialog:
         config = McpServerConfig(name="tracker", url=f"http://{server.host}/mcp")
         await servers.add(rig.workspace.id, [ServerDraft(config)])

@@ -62,7 +62,8 @@ class ProcessKiller:
     """Ends the process at the step of this number: before a call that writes, or looks at the disk."""
 
     def __init__(self, step: int) -> None:
-        self.steps, self._fatal = 0, step
+        self.steps = 0
+        self._fatal = step
         self.is_armed = False
 
     def watch(self, frame: FrameType, event: str, argument: Any) -> None:
@@ -125,7 +126,8 @@ def change_files(root: Path, choose: random.Random) -> None:
     folder.mkdir(exist_ok=True)
     (folder / "in.txt").write_bytes(token.encode())
     (folder / "in.txt").chmod(choose.choice((0o600, 0o644, 0o755)))
-    link, other = root / "link", root / f"moved{choose.randrange(3)}.txt"
+    link = root / "link"
+    other = root / f"moved{choose.randrange(3)}.txt"
     link.unlink(missing_ok=True)
     link.symlink_to(choose.choice(("changed.txt", "nowhere")))
     os.replace(folder / "in.txt", other)
@@ -168,7 +170,9 @@ def run_killed(folder: Path, seed: int, step: int) -> int:
 
 def main() -> int:
     """Kill one process after the other, then let one end."""
-    folder, first, steps = Path(sys.argv[1]), int(sys.argv[2]), slice(*map(int, sys.argv[3].split(":")))
+    folder = Path(sys.argv[1])
+    first = int(sys.argv[2])
+    steps = slice(*map(int, sys.argv[3].split(":")))
     (folder / "work").mkdir(exist_ok=True)
     status = 0
     for seed, step in enumerate(range(steps.start, steps.stop, steps.step), first):

@@ -43,7 +43,9 @@ class RandomEdits:
 
     def tool_call(self) -> tuple[str, dict[str, Any]]:
         """Return a call of a file tool; it may fail, for want of a file."""
-        path, text, line = self.path(), self.token("agent"), self.random.randint(1, _LINES)
+        path = self.path()
+        text = self.token("agent")
+        line = self.random.randint(1, _LINES)
         match self.random.randrange(10):
             case 0:
                 call = write(path, f"{text}\n")
@@ -65,9 +67,11 @@ class RandomEdits:
         return command
 
     def _shell_edit(self) -> str:
-        first, second = shlex.quote(self.path()), shlex.quote(self.path())
+        first = shlex.quote(self.path())
+        second = shlex.quote(self.path())
         folder = shlex.quote(self.random.choice(_FOLDERS[1:]))
-        text, line = self.token("command"), self.random.randint(1, _LINES)
+        text = self.token("command")
+        line = self.random.randint(1, _LINES)
         line_edit = f"sed -i 's/^line {line}$/{text}/' {first}"
         others = [
             f"echo {text} >> {first}",
@@ -87,8 +91,10 @@ class RandomEdits:
 
     def user_edit(self) -> None:
         """Change something at once, as an editor or a file manager would."""
-        place, other = self._root / self.path(), self._root / self.path()
-        text, line = self.token("user"), self.random.randint(1, _LINES)
+        place = self._root / self.path()
+        other = self._root / self.path()
+        text = self.token("user")
+        line = self.random.randint(1, _LINES)
         which = self.random.randrange(15)
         self.log.append(f"user {which} {place} {other} {text}")
         with suppress(OSError, ValueError):

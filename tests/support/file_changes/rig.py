@@ -34,7 +34,8 @@ class HistoryRig:
     """A workspace with its history: calls are captured as the agent has them captured."""
 
     def __init__(self, root: Path, history: FileHistory) -> None:
-        self.root, self.history = root, history
+        self.root = root
+        self.history = history
         self._tools = make_tools(root)
         self._ids = itertools.count(1)
         self.log: list[CapturedChanges] = []

@@ -158,7 +158,8 @@ def _tool_rows() -> list[Row]:
 def _output_form_rows(head: str) -> list[Row]:
     """Outputs in part, folded, observed, pinned, left out; arguments as markers."""
     prompt = "the names of the tests that fail, with file and line, and the first line of each error"
-    ends, text = HeadAndTail(head, head, 4_100), _test_lines(90)
+    ends = HeadAndTail(head, head, 4_100)
+    text = _test_lines(90)
     facts: dict[str, Any] = {"size": 9_000, "tokens": 2_400, "duration_ms": 3, "digest": DIGEST}
     return [
         tool_row(

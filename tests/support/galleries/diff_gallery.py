@@ -93,7 +93,8 @@ def _found() -> DiffView:
 
 
 def _states() -> FileDiff:
-    link, file = FileState("link", target="../shared/fleet.csv"), FileState(digest=digest_of(b"x"), size=1)
+    link = FileState("link", target="../shared/fleet.csv")
+    file = FileState(digest=digest_of(b"x"), size=1)
     return diff_states(file, b"x", link, None)
 
 

@@ -78,7 +78,9 @@ from tests.support.galleries import (
 )
 from tests.support.galleries import panes_samples as samples
 
-USUAL, SMALLEST, LARGE = (1280, 800), (720, 640), (1920, 1200)
+USUAL = (1280, 800)
+SMALLEST = (720, 640)
+LARGE = (1920, 1200)
 _WINDOW_SIZES = (USUAL, SMALLEST, LARGE)
 _OWN: tuple[tuple[int, int], ...] = ((0, 0),)
 """The size that a dialog takes by itself."""
@@ -128,7 +130,8 @@ def _long_notice() -> Notice:
     words = ("Try again", "Choose another model", "Open settings")
     answers = tuple(Answer(half_longer(text), lambda: None) for text in words)
     what = half_longer("The model server didn't answer.")
-    why, fix = half_longer("Nothing listens on localhost:11434."), half_longer("Start Ollama.")
+    why = half_longer("Nothing listens on localhost:11434.")
+    fix = half_longer("Start Ollama.")
     return Notice("long", what, why, fix, answers, "warning")
 
 
@@ -354,7 +357,8 @@ def _question_screens(window: QWidget) -> Iterator[Screen]:
         DialogChoice(name, half_longer(words))
         for name, words in (("", "Cancel"), ("stop", "Stop and delete"), ("keep", "Keep them running"))
     )
-    what, why = half_longer("Delete this session?"), half_longer("It moves to the trash for 30 days.")
+    what = half_longer("Delete this session?")
+    why = half_longer("It moves to the trash for 30 days.")
     yield Screen("question", QuestionDialog(window, what, why, choices), _OWN)
     yield Screen("error", ErrorDialog(window, HelixError(verbatim(what), verbatim(why))), _OWN)
     name = TextInputDialog(window, what, "", half_longer("Rename this session"), why)
@@ -394,7 +398,8 @@ def _store_screens(window: QWidget) -> Iterator[Screen]:
 
 _THEMES = {"light": (LIGHT,), "dark": (DARK,), "both": (DARK, LIGHT)}
 _SETTLE_ROUNDS = 6
-_OF_ITS_OWN, _SMALLEST = (0, 0), (1, 1)
+_OF_ITS_OWN = (0, 0)
+_SMALLEST = (1, 1)
 
 
 def _drag_screens() -> Iterator[Screen]:
@@ -421,7 +426,9 @@ class PictureWriter:
     """Saves each screen in one theme."""
 
     def __init__(self, options: argparse.Namespace, theme: Theme) -> None:
-        self._out, self._size, self._names = options.out, options.size, options.names
+        self._out = options.out
+        self._size = options.size
+        self._names = options.names
         self._theme = theme
         self.saved = 0
 

@@ -93,8 +93,11 @@ class SampleConversation:
         )
         (self.revised, self.undone) = simulator.record(edited, replace(edited, revises=0, former=0))
         simulator.record(Undone(self.undone.seq))
-        self.first, self.event = made, first
-        self.simulator, self.transcript, self.log = simulator, simulator.transcript, simulator.log
+        self.first = made
+        self.event = first
+        self.simulator = simulator
+        self.transcript = simulator.transcript
+        self.log = simulator.log
         self.policy = simulator.policy
         self.session = self.handovers = self.writer = self.revisions = self
 
@@ -152,7 +155,8 @@ def handover_window(
             window.show_preview(OpenDraft(draft, OLDER_MESSAGES))
     if stage in ("draft again", "edited"):
         window.fields[0].editor.appendPlainText("- A sentence more.")
-        what, why = words("The edited handover summary can't be read."), words("It is empty.")
+        what = words("The edited handover summary can't be read.")
+        why = words("It is empty.")
         window.show_error(InvalidInput(verbatim(what), verbatim(why)))
     return window
 

@@ -385,7 +385,8 @@ def observations_card(seq: int, **changes: object) -> ObservationsCard:
 
 def long_timeline_state() -> TimelineState:
     """Every kind of card."""
-    short, at = timeline_state(), NOW_MS - 9 * 60_000
+    short = timeline_state()
+    at = NOW_MS - 9 * 60_000
     cards: tuple[TimelineCard, ...] = (
         observations_card(498),
         compacted_calls_card(497),
@@ -430,14 +431,17 @@ def long_timeline_state() -> TimelineState:
 
 def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[UsagePoint, ...]:
     """A window that fills, drops a little at `kinds`, at handovers a lot."""
-    used, points = 4_000, []
+    used = 4_000
+    points = []
     for seq in range(1, turns):
         kind: PointKind = "turn"
         used += 300 + (seq * 7_919) % 500
         if used > 20_400:
-            used, kind = 8_400, "handover"
+            used = 8_400
+            kind = "handover"
         elif seq % 23 == 0:
-            used, kind = round(used * 0.7), kinds[seq // 23 % len(kinds)]
+            used = round(used * 0.7)
+            kind = kinds[seq // 23 % len(kinds)]
         points.append(UsagePoint(seq, used, kind, at_ms=NOW_MS - (120 - seq) * 92_000))
     return tuple(points)
 

@@ -130,7 +130,8 @@ DETECTED_SERVERS = (
 
 
 def show_settings(window: MainWindow) -> SettingsView:
-    values, session = default_settings(), NothingOnScreen()
+    values = default_settings()
+    session = NothingOnScreen()
     session.app.build_info.build = Build(
         version="0.1.0", target="deb", releases="https://helix-desktop.invalid/latest"
     )
@@ -182,15 +183,20 @@ SCENES: dict[str, Callable[[SettingsView], None]] = {
 
 
 EDITED = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
-_BEGIN, _STEP = 1_763_700_000, 95  # seconds
+# seconds
+_BEGIN = 1_763_700_000
+_STEP = 95
 _GROWTH = 1_400  # tokens a request
 
 
 def sample_replay(tokens_after: int, sweep_every: int, *, is_exact: bool = True) -> PolicyReplay:
     """Return a session of 120 requests that is swept down to `tokens_after` tokens so often."""
-    points, rewrites, tokens = [], [], 9_000
+    points = []
+    rewrites = []
+    tokens = 9_000
     for number in range(120):
-        seq, at = 2 + 3 * number, _BEGIN + number * _STEP
+        seq = 2 + 3 * number
+        at = _BEGIN + number * _STEP
         tokens += _GROWTH + (number * 733) % 900
         if number % sweep_every == sweep_every - 1:
             kind = "fold-made" if number % 2 else "sweep-made"

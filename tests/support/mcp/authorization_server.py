@@ -98,7 +98,8 @@ class AuthorizationServer:
             )  # fmt: skip
         if not is_valid:
             return _json({"error": "invalid_grant"}, "400 Bad Request")
-        token, refresh = secrets.token_urlsafe(16), secrets.token_urlsafe(16)
+        token = secrets.token_urlsafe(16)
+        refresh = secrets.token_urlsafe(16)
         self.tokens.add(token)
         self.scopes[token.lower()] = scope
         self.refresh_tokens.add(refresh)

@@ -29,7 +29,8 @@ def main() -> None:
     """Answer each request."""
     for line in sys.stdin:
         message = json.loads(line)
-        method, number = message.get("method"), json.dumps(message.get("id"))
+        method = message.get("method")
+        number = json.dumps(message.get("id"))
         if message.get("params", {}).get("name") in LINES:
             method = message["params"]["name"]
         if "id" not in message:

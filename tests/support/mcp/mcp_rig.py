@@ -45,7 +45,8 @@ class McpRig:
     """The servers of a workspace, as the app has them."""
 
     def __init__(self, root: Path, secrets: Mapping[str, str] | None = None) -> None:
-        self.root, self.secrets = root, dict(secrets or {})
+        self.root = root
+        self.secrets = dict(secrets or {})
         self.scope = TaskScope()
         self.change_count = 0
         self.hub = Hub(ServerContext(root, os.environ, self._secrets), self.scope.start, self._on_changed)

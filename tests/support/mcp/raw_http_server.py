@@ -81,7 +81,10 @@ class RawHttpServer:
             writer.write(refusal)
             await writer.drain()
             return
-        session, (status, media, content) = "", ("405 Method Not Allowed", "text/plain", b"")
+        session = ""
+        status = "405 Method Not Allowed"
+        media = "text/plain"
+        content = b""
         if self.answer is not None:
             status, media, content = self.answer
         elif self.reply_refusal is not None and body and "method" not in json.loads(body):
@@ -100,7 +103,8 @@ class RawHttpServer:
             status, media, content = self._reply(message) if is_known else self.missing_session
             if session and self.reply_refusal is not None:
                 question = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}).encode()
-                media, content = "text/event-stream", b"data: %b\n\ndata: %b\n\n" % (question, content)
+                media = "text/event-stream"
+                content = b"data: %b\n\ndata: %b\n\n" % (question, content)
             if message["method"] == "tools/list" and self.reply_refusal is not None:
                 await self._reply_refused.wait()
         lines = [f"HTTP/1.1 {status}", f"Content-Type: {media}", f"Content-Length: {len(content)}"]

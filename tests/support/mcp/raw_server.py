@@ -82,7 +82,9 @@ def ask_client(method: str, params: dict[str, Any]) -> Any:
 
 def handle_call(params: dict[str, Any], request_id: Any) -> None:
     """Answer a call, if it is to be answered."""
-    name, arguments, text = params["name"], params.get("arguments") or {}, ""
+    name = params["name"]
+    arguments = params.get("arguments") or {}
+    text = ""
     if "pages" in arguments and not os.path.exists("refused"):  # to be opened before it is called again
         with open("refused", "w", encoding="utf-8"):
             pass
@@ -144,7 +146,8 @@ def offer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def handle_message(message: dict[str, Any]) -> None:
-    key, method = message.get("id"), message.get("method")
+    key = message.get("id")
+    method = message.get("method")
     if method == "initialize":
         version = "2025-11-25" if "recent" in MODES else "2025-06-18"
         offers: dict[str, Any] = {"prompts": {}, "resources": {}} if "offers" in MODES else {}

@@ -13,7 +13,8 @@ class CannedResponse(HttpResponse):
 
     def __init__(self, chunks: Sequence[bytes]) -> None:
         self._chunks = chunks
-        self.status, self.headers = 200, {"content-type": "text/event-stream"}
+        self.status = 200
+        self.headers = {"content-type": "text/event-stream"}
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         for piece in self._chunks:

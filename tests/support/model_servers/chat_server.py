@@ -101,7 +101,9 @@ class ChatServer:
     ) -> None:
         """`port` is that of a server that is down; 0: any free one."""
         self._port = port
-        self._script, self._models, self._wire_format = script, models, wire_format or ChatWireFormat()
+        self._script = script
+        self._models = models
+        self._wire_format = wire_format or ChatWireFormat()
         self.requests: list[ReceivedRequest] = []
         self.waiting = asyncio.Event()
         """Set when a stream has come to a `Wait` or a `Hang`."""
@@ -223,7 +225,8 @@ class ChatServer:
             return await self._send_heartbeats(reader, writer)
         until = part.until if isinstance(part, Wait) else asyncio.Event()
         async with asyncio.TaskGroup() as group:
-            gone, released = group.create_task(_wait_for_disconnect(reader)), group.create_task(until.wait())
+            gone = group.create_task(_wait_for_disconnect(reader))
+            released = group.create_task(until.wait())
             await asyncio.wait((gone, released), return_when=asyncio.FIRST_COMPLETED)
             was_paused = released.done()
             gone.cancel()

@@ -10,7 +10,8 @@ from typing import Any
 from tests.support.model_servers.chat_server import Reply, StreamedReply, TokenCounts, api_error
 from tests.support.model_servers.signed_thinking import strip_cache_breakpoints
 
-_MAX_BREAKPOINTS, _LOOK_BACK = 4, 20
+_MAX_BREAKPOINTS = 4
+_LOOK_BACK = 20
 _LIFETIMES_S = {"5m": 300, "1h": 3_600}
 _CHARS_PER_TOKEN = 4
 
@@ -86,8 +87,10 @@ def _blocks(request: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 def _prefixes(blocks: list[dict[str, Any]]) -> tuple[list[str], list[int]]:
     """Return the hash of each prefix, and its tokens."""
-    digest, size = sha256(), 0
-    hashes, ends = [], []
+    digest = sha256()
+    size = 0
+    hashes = []
+    ends = []
     for block in blocks:
         text = json.dumps(strip_cache_breakpoints(block))
         digest.update(text.encode())

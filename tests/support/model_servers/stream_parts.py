@@ -115,7 +115,10 @@ class StreamedReply:
         usage: TokenCounts | Literal["estimate"] | None = "estimate",
         send_done: bool = True,
     ) -> None:
-        self.parts, self.finish, self.usage, self.send_done = parts, finish, usage, send_done
+        self.parts = parts
+        self.finish = finish
+        self.usage = usage
+        self.send_done = send_done
 
     @property
     def finish_reason(self) -> str:

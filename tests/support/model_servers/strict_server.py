@@ -138,7 +138,8 @@ class StrictServer:
     """Refuses what its dialect's strict servers refuse; what it accepts, `script` answers."""
 
     def __init__(self, dialect: str, script: Callable[[dict[str, Any]], Reply]) -> None:
-        self._complaint, self._script = COMPLAINTS[dialect], script
+        self._complaint = COMPLAINTS[dialect]
+        self._script = script
         self.refusals: list[str] = []
         """What it said of each request that it refused."""
         self.accepted = 0

@@ -108,7 +108,9 @@ class ResponsesWireFormat:
 
 class _ChatEncoder:
     def __init__(self, reply: StreamedReply, request: ReceivedRequest) -> None:
-        self._reply, self._request, self._calls = reply, request, 0
+        self._reply = reply
+        self._request = request
+        self._calls = 0
 
     def start(self) -> Iterator[bytes]:
         yield from ()
@@ -130,7 +132,8 @@ class _ChatEncoder:
         elif isinstance(part, Delta):
             yield part.delta
         elif isinstance(part, Call):
-            position, self._calls = self._calls, self._calls + 1
+            position = self._calls
+            self._calls = self._calls + 1
             call_id = part.id or f"call_{position}_{part.name}"
             start = {"name": part.name, "arguments": ""}
             yield {"tool_calls": [{"index": position, "id": call_id, "type": "function", "function": start}]}
@@ -156,8 +159,11 @@ class _ChatEncoder:
 
 class _AnthropicEncoder:
     def __init__(self, reply: StreamedReply, request: ReceivedRequest) -> None:
-        self._reply, self._counts = reply, _token_counts(reply, request) or TokenCounts(0, 0)
-        self._index, self._open, self._calls = -1, "", 0
+        self._reply = reply
+        self._counts = _token_counts(reply, request) or TokenCounts(0, 0)
+        self._index = -1
+        self._open = ""
+        self._calls = 0
 
     def start(self) -> Iterator[bytes]:
         counts = self._counts
@@ -211,7 +217,8 @@ class _AnthropicEncoder:
         if self._open == kind:
             return
         yield from self._end()
-        self._index, self._open = self._index + 1, kind
+        self._index = self._index + 1
+        self._open = kind
         yield _event_with_type({"type": "content_block_start", "index": self._index, "content_block": block})
 
     def _delta(self, delta: Mapping[str, Any]) -> bytes:
@@ -237,10 +244,13 @@ class _AnthropicEncoder:
 
 class _ResponsesEncoder:
     def __init__(self, reply: StreamedReply, request: ReceivedRequest) -> None:
-        self._reply, self._counts = reply, _token_counts(reply, request)
+        self._reply = reply
+        self._counts = _token_counts(reply, request)
         self._wants_encrypted = "reasoning.encrypted_content" in request.json.get("include", ())
         self._items: list[dict[str, Any]] = []
-        self._open, self._encrypted, self._number = "", "", 0
+        self._open = ""
+        self._encrypted = ""
+        self._number = 0
 
     def start(self) -> Iterator[bytes]:
         for status in ("created", "in_progress"):

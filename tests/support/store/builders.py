@@ -93,7 +93,8 @@ def tool_answer_event(seq: int, data: bytes, recalled_digest: str = "") -> Recor
 
 def handover_event(seq: int, index: bytes) -> RecordedEvent:
     """A handover whose index entry is `index`."""
-    sections, digest = (Section("Current Issues"),), digest_of(index)
+    sections = (Section("Current Issues"),)
+    digest = digest_of(index)
     fact = HandoverMade(
         *(seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD),
         text_version=SUMMARY_TEXT_VERSION,

@@ -60,7 +60,8 @@ class ContentAddressedLevelDb(RawLevelDb):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
-        self._pack, self._unpack = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
+        self._pack = zstandard.ZstdCompressor(level=1)
+        self._unpack = zstandard.ZstdDecompressor()
 
     def write(self, contents: list[Content]) -> None:
         """Put the bytes, packed, under the digest they have."""

@@ -56,7 +56,8 @@ filters = st.builds(
 def sample_content(data: bytes, number: int = 0) -> Content:
     """A content whose tool, target and kind go by its number."""
     line = first_line(data[:200].decode(errors="replace"))
-    tool, target = TOOLS[number % 3], TARGETS[number % 4]
+    tool = TOOLS[number % 3]
+    target = TARGETS[number % 4]
     kind = KINDS[number % 5] if number % 5 < len(KINDS) else "output"
     return Content(digest_of(data), data, tool, target, line, number * 7 % 5, kind)
 

@@ -133,7 +133,9 @@ def _shortened(widget: QWidget, text: str, needed: int) -> Iterator[str]:
 def _cut_sections(header: QHeaderView) -> Iterator[str]:
     if header.orientation() == Qt.Orientation.Vertical:
         return
-    role, model, metrics = Qt.ItemDataRole, header.model(), QFontMetricsF(ui_font(11, 600))
+    role = Qt.ItemDataRole
+    model = header.model()
+    metrics = QFontMetricsF(ui_font(11, 600))
     for at in range(header.count()):
         text = str(model.headerData(at, header.orientation(), role.DisplayRole) or "")
         tooltip = str(model.headerData(at, header.orientation(), role.ToolTipRole) or "")
@@ -143,12 +145,14 @@ def _cut_sections(header: QHeaderView) -> Iterator[str]:
 
 
 def _cut_cells(view: QTableView | QListWidget | QTreeWidget) -> Iterator[str]:
-    model, role = view.model(), Qt.ItemDataRole
+    model = view.model()
+    role = Qt.ItemDataRole
     columns = 1 if isinstance(view, QListWidget) else model.columnCount()
     for row in range(min(model.rowCount(), _ROWS)):
         for column in range(columns):
             index = model.index(row, column)
-            text, room = str(index.data(role.DisplayRole) or ""), view.visualRect(index).width()
+            text = str(index.data(role.DisplayRole) or "")
+            room = view.visualRect(index).width()
             if not room or text in str(index.data(role.ToolTipRole) or ""):
                 continue
             yield from _too_wide(text, view.fontMetrics().horizontalAdvance(text), room)
@@ -183,7 +187,8 @@ def _size_of_text(widget: QWidget, text: str) -> tuple[QSize, QSize]:
             needed = QSize(widget.fontMetrics().horizontalAdvance(text), 0)
             room = QSize(_combo_room_px(widget), 0)
         case _:
-            needed, room = widget.sizeHint(), widget.size()
+            needed = widget.sizeHint()
+            room = widget.size()
     if widget.hasHeightForWidth():
         needed = QSize(widget.minimumSizeHint().width(), widget.heightForWidth(widget.width()))
     return needed, room

@@ -20,10 +20,9 @@ from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until
 
 _TOKENS_PER_MESSAGE = 4  # tokens that each message costs in addition to its text
-_TOLERANCE_TOKENS, _TOLERANCE_RATIO = (
-    120,
-    0.04,
-)  # by which labels and framing may differ from this count
+# by which labels and framing may differ from this count
+_TOLERANCE_TOKENS = 120
+_TOLERANCE_RATIO = 0.04
 
 
 def sidebar_item(rig: WindowRig, session_id: str = "") -> SessionItem:
@@ -80,7 +79,9 @@ def panel_rows(rig: WindowRig) -> list[WindowRow]:
 async def check_usage_displays(rig: WindowRig) -> None:
     """Every place on screen shows the gauge's figure: to the token where it can, else as it is written."""
     gauge = rig.conversation.window.measure()[1]
-    used, window, share = format_tokens(gauge.used), format_tokens(gauge.window), f"{gauge.share * 100:.0f} %"
+    used = format_tokens(gauge.used)
+    window = format_tokens(gauge.window)
+    share = f"{gauge.share * 100:.0f} %"
     assert sidebar_item(rig).used == gauge.share, "sidebar"
     (line,) = [
         session for session in await rig.workspace.sessions() if session.id == rig.conversation.session.id
@@ -100,7 +101,8 @@ async def check_usage_displays(rig: WindowRig) -> None:
 async def check_cache_totals(rig: WindowRig) -> str:
     """Check that picker and cache page agree; return the command line's answer."""
     totals = await rig.workspace.store.totals()
-    size, entries = format_bytes(totals.size), f"{totals.entries:,} entries"
+    size = format_bytes(totals.size)
+    entries = f"{totals.entries:,} entries"
     rig.window.picker.show_workspaces(rig.window.picker._workspaces)
     (switched,) = [
         workspace.cache for workspace in rig.window.picker._workspaces if workspace.id == rig.workspace.id

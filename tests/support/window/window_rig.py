@@ -100,7 +100,9 @@ class _Frames(QObject):
 
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
-        self._window, self._due, self._is_painting = window, QTimer(self), False
+        self._window = window
+        self._due = QTimer(self)
+        self._is_painting = False
         self._due.setSingleShot(True)
         self._due.timeout.connect(self._paint_now)
         window.installEventFilter(self)
@@ -209,7 +211,8 @@ class WindowRig:
 
         Unless sessions are `titled`, as by default, it has no requests but those of the turns.
         """
-        services, default = self.wiring.services, models[0].name
+        services = self.wiring.services
+        default = models[0].name
         provider = Provider(name="box", base_url=server.base_url, models=models, default_model=default)
         settings = msgspec.structs.replace(services.settings, titles=services.settings.titles and titled)
         await services.save_settings(settings.with_provider(provider))
@@ -426,7 +429,8 @@ def drop(rig: WindowRig, *paths: Path) -> None:
     """Drop files on the composer."""
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
-    at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
+    at = QPoint(5, 5)
+    copy = Qt.DropAction.CopyAction
     drop_args = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
     entered = QDragEnterEvent(at, copy, *drop_args)
     QGuiApplication.sendEvent(rig.composer, entered)

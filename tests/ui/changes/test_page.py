@@ -112,7 +112,8 @@ def test_what_was_undone_after_commands_is_listed_and_can_be_restored(page: Chan
 
 
 def test_the_diff_is_below_the_list_only_where_it_has_more_room_there(page: ChangesPage) -> None:
-    across, below = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+    across = Qt.Orientation.Horizontal
+    below = Qt.Orientation.Vertical
     for width, height, expected in (
         (826, 700, across),
         (640, 700, below),
@@ -235,7 +236,8 @@ def test_edits_of_one_turn_that_read_the_same_say_where_they_are(page: ChangesPa
         for number, pair in enumerate(pairwise(texts))
     ]
     page.set_state(ChangesState(group_changes(samples.session_changes(captures)), samples.COVERAGE))
-    model, role = page.list.model(), Qt.ItemDataRole.AccessibleTextRole
+    model = page.list.model()
+    role = Qt.ItemDataRole.AccessibleTextRole
 
     def made() -> list[str]:
         spoken = [str(model.index(row, 0).data(role)) for row in range(model.rowCount())]
@@ -337,7 +339,8 @@ def test_what_is_in_sight_stays_in_place_when_more_is_recorded_above(page: Chang
     """Unless the list is at its top, where what is new shows."""
     page.resize(826, 420)
     QCoreApplication.sendPostedEvents()
-    bar, key = page.list.verticalScrollBar(), page.list.rows[3].key
+    bar = page.list.verticalScrollBar()
+    key = page.list.rows[3].key
     for scrolled in (0, 40):
         page.set_state(samples.changes_state())
         bar.setValue(scrolled)
@@ -393,7 +396,8 @@ def _hunk_heads(page: ChangesPage) -> list[HunkHead]:
 
 
 def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesPage) -> None:
-    grouped, changes = page.state.grouped, page.state.changes
+    grouped = page.state.grouped
+    changes = page.state.changes
     assert grouped is not None
     assert changes is not None
     rows = (row for group in grouped.by_turn for row in group.rows)
@@ -406,7 +410,8 @@ def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesP
     assert not detail.has_diff
     assert detail.body.currentWidget() is detail.diff
     assert (detail.diff.words.text(), detail.diff.words.isVisible()) == ("Reading the changes…", True)
-    several, one = diff_contents(b"1\n" * 20, b"2\n" + b"1\n" * 18 + b"2\n"), diff_contents(b"1\n", b"2\n")
+    several = diff_contents(b"1\n" * 20, b"2\n" + b"1\n" * 18 + b"2\n")
+    one = diff_contents(b"1\n", b"2\n")
     detail.show_diff(row, several)
     assert len(_hunk_heads(page)) == 2
     detail.show_diff(row, one)
@@ -437,7 +442,8 @@ def test_a_selected_file_is_read_and_offers_what_its_state_allows(page: ChangesP
 
 
 def test_folders_and_binary_files_have_no_lines(page: ChangesPage) -> None:
-    first, folder = samples.CAPTURES[0], FileState("folder", mode=0o755)
+    first = samples.CAPTURES[0]
+    folder = FileState("folder", mode=0o755)
     made = FileChange("empty", None, folder)
     capture = replace(first, changes=(made,))
     assert group_changes(samples.session_changes([capture])).by_turn[0].files_text == "1 folder"
@@ -532,7 +538,8 @@ def test_the_layout_of_diffs_is_remembered(qtbot: QtBot) -> None:
     assert [columns("side_by_side"), columns("inline"), columns("inline")] == [1, 2, 1]
 
 
-A, B = FileState("file", "a", 1, 0o644), FileState("file", "b", 1, 0o644)
+A = FileState("file", "a", 1, 0o644)
+B = FileState("file", "b", 1, 0o644)
 CAPTURE = RecordedChanges("", "s", 1, 1, 1, 1, "", "command")
 
 

@@ -208,7 +208,9 @@ class _Chat:
     """A chat that notes what each new state of its notice counts, and when the request was sent."""
 
     def __init__(self) -> None:
-        self.clock, self.model, self.words = ManualClock(), ChatModel(), list[str]()
+        self.clock = ManualClock()
+        self.model = ChatModel()
+        self.words = list[str]()
         self.answer = ArrivingAnswer(self.model, lambda: self.words.append("sent"), self.clock)
         self.model.row_added.connect(self._note)
         self.model.rows_changed.connect(lambda indexes: self._note(indexes[0]))

@@ -44,7 +44,8 @@ def test_what_is_wrong_in_a_form_is_said_and_nothing_is_sent_until_it_is_right(q
         FormField("draft", "boolean", "As a draft"),
         FormField("password", "text", "Password", is_secret=True),
     )
-    cards, answers = FormCards(), list[AnswerQuestion]()
+    cards = FormCards()
+    answers = list[AnswerQuestion]()
     cards.answered.connect(lambda _, answer: answers.append(answer))
     question = ServerQuestion("s", "What?", server="raw", fields=fields)
     card = cards.card_for(QuestionRow(row_key("form"), question))
@@ -56,7 +57,8 @@ def test_what_is_wrong_in_a_form_is_said_and_nothing_is_sent_until_it_is_right(q
     for name, typed in (("field:0", "x"), ("field:1", "nobody"), ("field:2", "10")):
         form.line(name).selectAll()
         QTest.keyClicks(form.line(name), typed)
-    region, part = form.controls["field:3"], form.controls["field:4"].findChild(Switch, "field:4:2")
+    region = form.controls["field:3"]
+    part = form.controls["field:4"].findChild(Switch, "field:4:2")
     assert isinstance(region, ComboBox)
     assert isinstance(part, Switch)
     QTest.keyClick(region, Qt.Key.Key_Down)
@@ -84,7 +86,8 @@ def test_what_is_wrong_in_a_form_is_said_and_nothing_is_sent_until_it_is_right(q
 
 def test_the_next_question_of_a_call_has_a_card_of_its_own(qapp: QApplication) -> None:
     """It is opened and sent what its own card says, also if the one before was still there."""
-    cards, key = FormCards(), RowKey(call_id="c1", part="approval")
+    cards = FormCards()
+    key = RowKey(call_id="c1", part="approval")
     urls = "https://example.org/", "https://other.example/"
     for url in urls:
         question = ServerQuestion("c1", f"Open {url}", server="raw", url=url)

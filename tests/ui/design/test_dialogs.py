@@ -162,7 +162,8 @@ async def test_a_file_dialog_that_warns_can_be_ended_from_outside(
 async def test_a_file_is_saved_at_home_first_and_then_in_the_last_folder(
     qtbot: QtBot, parent: QWidget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home, other = tmp_path / "home", tmp_path / "other"
+    home = tmp_path / "home"
+    other = tmp_path / "other"
     home.mkdir()
     other.mkdir()
     monkeypatch.setattr(Path, "home", lambda: home)
@@ -268,7 +269,8 @@ def test_one_that_grows_with_what_is_in_it_stays_on_the_screen(qtbot: QtBot) -> 
     """A list was opened: the buttons below it left the screen."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog, part = SizedDialog(parent, "Dialog", (300, 200), (200, 100)), QWidget()
+    dialog = SizedDialog(parent, "Dialog", (300, 200), (200, 100))
+    part = QWidget()
     dialog.setLayout(column(part))
     with qtbot.waitExposed(dialog):
         dialog.show()
@@ -285,7 +287,8 @@ def test_a_dialog_opened_with_the_keyboard_shows_at_once_where_it_is(qtbot: QtBo
     """Lists ask their window for that."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    first, second = QLineEdit(parent), QLineEdit(parent)
+    first = QLineEdit(parent)
+    second = QLineEdit(parent)
     with qtbot.waitActive(parent):
         parent.show()
     first.setFocus()

@@ -91,7 +91,8 @@ def test_share_of_lines_is_their_part_of_the_bytes() -> None:
 
 
 def test_a_hit_behind_an_emoji_is_marked_whole(qtbot: QtBot) -> None:
-    text, content = PagedText(), PagedContent("first\n😀 a 😀 word here".encode())
+    text = PagedText()
+    content = PagedContent("first\n😀 a 😀 word here".encode())
     qtbot.addWidget(text)
     text.show_content(content)
     matches = [match for match in content.search("a 😀 word") if match is not None]
@@ -101,7 +102,8 @@ def test_a_hit_behind_an_emoji_is_marked_whole(qtbot: QtBot) -> None:
 
 
 def test_marked_matches_take_the_colors_of_another_theme(qtbot: QtBot, show_look: ShowLook) -> None:
-    text, content = PagedText(), PagedContent(b"one word\nanother word")
+    text = PagedText()
+    content = PagedContent(b"one word\nanother word")
     qtbot.addWidget(text)
     text.show_content(content)
     matches = [match for match in content.search("word") if match is not None]

@@ -185,11 +185,9 @@ def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> Non
 
 
 def test_icons_grow_with_the_text(qtbot: QtBot, show_look: ShowLook) -> None:
-    icon_button, label, button = (
-        IconButton("x", "Close"),
-        IconLabel("x", px=16),
-        PushButton("Add", "", "plus"),
-    )
+    icon_button = IconButton("x", "Close")
+    label = IconLabel("x", px=16)
+    button = PushButton("Add", "", "plus")
     window = QWidget()
     qtbot.addWidget(window)
     for part in (icon_button, label, button):
@@ -243,7 +241,9 @@ def test_another_style_sheet_styles_each_widget_once(qtbot: QtBot, qapp: QApplic
 def test_what_is_hidden_takes_the_new_colors_a_moment_later(qtbot: QtBot, qapp: QApplication) -> None:
     appearance = stylesheet.Appearance(qapp, "light")
     appearance.apply_stylesheet()
-    visible, hidden, gone = QLabel("shown"), QLabel("hidden"), QLabel("gone")
+    visible = QLabel("shown")
+    hidden = QLabel("hidden")
+    gone = QLabel("gone")
     window = nested(visible, 1)
     qtbot.addWidget(window)
     for label in (hidden, gone):
@@ -272,7 +272,8 @@ def test_a_button_that_has_the_keyboard_has_one_ring_and_no_frame_in_it(qtbot: Q
     window = QWidget()
     qtbot.addWidget(window)
     window.setStyleSheet(stylesheet.stylesheet(LIGHT))
-    field, button = QLineEdit(window), PushButton("Apply", kind)
+    field = QLineEdit(window)
+    button = PushButton("Apply", kind)
     button.setParent(window)
     button.resize(button.sizeHint())
 

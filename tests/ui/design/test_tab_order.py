@@ -29,7 +29,8 @@ class _Window(TabsInReadingOrder, QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.last, self.right = _field("last"), QWidget()
+        self.last = _field("last")
+        self.right = QWidget()
         left = QWidget()
         self.list = QVBoxLayout(left)
         self.right.setLayout(column(row(_field("right")), _field("off")))
@@ -101,7 +102,8 @@ def test_tab_makes_no_object_that_outlives_an_item_of_a_layout(qtbot: QtBot) -> 
 
 def test_the_parts_that_qt_made_can_be_used_after_tab(qtbot: QtBot) -> None:
     """A conversation holds its scroll bar, which was invalid after the first Tab."""
-    window, text = _Window(), QPlainTextEdit("line\n" * 200)
+    window = _Window()
+    text = QPlainTextEdit("line\n" * 200)
     qtbot.addWidget(window)
     window.list.addWidget(text)
     bar = text.verticalScrollBar()
@@ -113,7 +115,8 @@ def test_the_parts_that_qt_made_can_be_used_after_tab(qtbot: QtBot) -> None:
 
 
 def test_what_holds_other_stops_comes_before_them_both_ways(qtbot: QtBot) -> None:
-    window, frame = _Window(), QWidget()
+    window = _Window()
+    frame = QWidget()
     qtbot.addWidget(window)
     frame.setObjectName("frame")
     frame.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -141,7 +144,8 @@ def test_where_nothing_has_the_keyboard_tab_begins_at_the_first_or_last_stop(qtb
 def test_a_group_of_which_one_is_checked_is_one_stop(qtbot: QtBot) -> None:
     """Both ways Tab goes to the checked one, also before any of them had the keyboard."""
     window = _Window()
-    group, switch = QButtonGroup(window), QWidget()
+    group = QButtonGroup(window)
+    switch = QWidget()
     buttons = [TabButton(name, "segment") for name in ("one", "two", "three")]
     for button in buttons:
         button.setObjectName(button.text())

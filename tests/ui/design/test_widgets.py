@@ -36,8 +36,10 @@ def test_the_wheel_over_a_choice_is_left_to_the_page(qtbot: QtBot) -> None:
     qtbot.addWidget(combo)
     with qtbot.waitExposed(combo):
         combo.show()
-    middle, down = combo.rect().center(), QPoint(0, -120)
-    no_button, no_key = Qt.MouseButton.NoButton, Qt.KeyboardModifier.NoModifier
+    middle = combo.rect().center()
+    down = QPoint(0, -120)
+    no_button = Qt.MouseButton.NoButton
+    no_key = Qt.KeyboardModifier.NoModifier
     phase = Qt.ScrollPhase.NoScrollPhase
     places = QPointF(middle), QPointF(combo.mapToGlobal(middle))
     turned = QWheelEvent(*places, QPoint(), down, no_button, no_key, phase, False)
@@ -86,7 +88,8 @@ def test_a_search_field_says_one_word_where_its_words_are_cut(qtbot: QtBot) -> N
 
 def test_the_keyboard_goes_back_only_to_what_is_still_there(qtbot: QtBot) -> None:
     """What Qt has deleted meanwhile is no error: a tour or a panel has to end."""
-    window, field = QWidget(), QLineEdit()
+    window = QWidget()
+    field = QLineEdit()
     field.setParent(window)
     qtbot.addWidget(window)
     assert not refocus(field)
@@ -99,7 +102,10 @@ def test_the_keyboard_goes_back_only_to_what_is_still_there(qtbot: QtBot) -> Non
 
 def test_a_page_scrolls_to_where_the_keyboard_comes_from_outside(qtbot: QtBot) -> None:
     """Qt scrolls for a move inside the page only: behind a page's end, Tab went to a field out of sight."""
-    window, page, outside, field = QWidget(), QWidget(), QLineEdit(), QLineEdit()
+    window = QWidget()
+    page = QWidget()
+    outside = QLineEdit()
+    field = QLineEdit()
     scrolled = QVBoxLayout(page)
     scrolled.addSpacing(2_000)
     scrolled.addWidget(field)
@@ -179,7 +185,8 @@ def test_a_thumbnail_keeps_the_aspect_and_is_no_larger_than_the_image() -> None:
     assert thumbnail_size(1_600, 800).toTuple() == (80, 40)
     assert thumbnail_size(12, 10).toTuple() == (12, 10)
     assert thumbnail_size(9_000, 2).toTuple() == (96, 1)
-    large, small = read_thumbnail(png(320, 200)), read_thumbnail(png(12, 10))
+    large = read_thumbnail(png(320, 200))
+    small = read_thumbnail(png(12, 10))
     assert large is not None
     assert small is not None
     assert (large.size().toTuple(), small.size().toTuple()) == ((128, 80), (12, 10))
@@ -206,7 +213,8 @@ def _boxes(line: ResponsiveRow, width: int) -> list[QRect]:
 
 def test_a_text_that_would_wrap_in_a_narrow_rest_has_the_whole_width(qtbot: QtBot) -> None:
     """A label that wraps asks for little; that is no reason to break it into five lines."""
-    words, undo = SelectableText(SENTENCE), QPushButton("Undo")
+    words = SelectableText(SENTENCE)
+    undo = QPushButton("Undo")
     line = ResponsiveRow(words, [QLabel("9 minutes ago"), undo])
     qtbot.addWidget(line)
     (box,) = _boxes(line, 300)
@@ -223,7 +231,8 @@ def test_it_makes_room_for_a_part_that_grows_on_screen(qtbot: QtBot) -> None:
     qtbot.addWidget(line)
     with qtbot.waitExposed(line):
         _boxes(line, 300)
-    height, label = line.heightForWidth(300), undo.text()
+    height = line.heightForWidth(300)
+    label = undo.text()
     undo.setText("Undo this handover and the two before it")
     qtbot.waitUntil(lambda: line.heightForWidth(300) > height and undo.width() == undo.sizeHint().width())
     undo.setText(label)

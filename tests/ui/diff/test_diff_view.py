@@ -58,7 +58,8 @@ def _words(view: DiffView) -> str:
 
 def point_of(text: DiffText, row: int, column: int) -> QPoint:
     """Return where a character of a row is in the viewport: the middle of its left edge."""
-    pane, line = text._panes()[-1], text.rows.row(row)
+    pane = text._panes()[-1]
+    line = text.rows.row(row)
     at, x = text._layout_of(line.line).place_of(column) if line is not None else (0, 0.0)
     top = text._places.top_of(row) - text.verticalScrollBar().value() + at * text._heights["lines"]
     left = int(pane.text + x) - text.horizontalScrollBar().value()
@@ -198,7 +199,8 @@ def test_the_first_change_is_in_sight_in_a_low_view(view: DiffView) -> None:
 
 def test_what_differs_in_a_long_line_is_in_sight(view: DiffView) -> None:
     """When the diff opens, at the next change, in another layout and at another width."""
-    start, end = "the same words " * 130, " and so on" * 40
+    start = "the same words " * 130
+    end = " and so on" * 40
     before = f"{start}before{end}\n" + "same\n" * 20 + f"early {end}{end}\n"
     after = before.replace("before", "after").replace("early", "later")
     view.show_diff(diff_contents(before.encode(), after.encode()), "a.txt")
@@ -237,9 +239,11 @@ def test_what_is_selected_is_copied_without_signs_and_numbers(view: DiffView) ->
 
 
 def test_a_selection_is_dragged_over_lines_and_scrolls_on_outside(view: DiffView) -> None:
-    viewport, text = view.text.viewport(), view.text
+    viewport = view.text.viewport()
+    text = view.text
     QTest.keyClick(text, Qt.Key.Key_F7)
-    start, end = point_of(text, text.current_row, 5), point_of(text, text.current_row + 1, 4)
+    start = point_of(text, text.current_row, 5)
+    end = point_of(text, text.current_row + 1, 4)
     QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=start)
     QTest.mouseMove(viewport, end)
     assert text.selected_text == "20\nline"
@@ -298,7 +302,8 @@ def test_hostile_lines_are_drawn(view: DiffView) -> None:
     before = b"x" * 3_000_000 + b"\n\ta\tb\n\xff\xfe\r\n"
     after = b"x" * 2_999_999 + "\n\ta\tc\n\u202eevil\n".encode() + "ä".encode() * 90_000
     view.show_diff(diff_contents(before, after), "a.py")
-    bar, pictures = view.text.horizontalScrollBar(), []
+    bar = view.text.horizontalScrollBar()
+    pictures = []
     for value in (0, bar.maximum()):
         bar.setValue(value)
         pictures.append(view.text.viewport().grab().toImage())
@@ -335,9 +340,11 @@ def test_every_line_stands_in_one_row(
         row_range, at = rows.locate(rows.index_of_line(number))
         assert row_range.kind == "fold" or row_range.rows[at] == lines[number]
     for count_lines in (lambda _: (), lambda part: [1 + len(row.line.text) % 3 for row in part.rows]):
-        places, bottom = RowPlaces(rows, {"lines": 19, "fold": 24, "head": 30}, count_lines), 0
+        places = RowPlaces(rows, {"lines": 19, "fold": 24, "head": 30}, count_lines)
+        bottom = 0
         for index in range(len(rows)):
-            top, height = places.top_of(index), places.height_of(index)
+            top = places.top_of(index)
+            height = places.height_of(index)
             assert top == bottom
             bottom = top + height
             assert places.row_at(top) == places.row_at(bottom - 1) == index

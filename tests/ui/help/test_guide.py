@@ -56,7 +56,8 @@ def test_every_page_is_shown_whole(guide: GuideDialog) -> None:
     """Under its title, with its first sentence and its headings; no mark of Markdown is left."""
     for topic in TOPICS:
         guide.show_topic(topic)
-        shown, written = guide.browser.toPlainText(), (resources_dir() / "guide" / f"{topic}.md").read_text()
+        shown = guide.browser.toPlainText()
+        written = (resources_dir() / "guide" / f"{topic}.md").read_text()
         title, _, lead = written.splitlines()[:3]
         headings = [line.removeprefix("## ") for line in written.splitlines() if line.startswith("## ")]
         assert guide.topic == topic
@@ -130,7 +131,8 @@ def test_the_search_lists_pages_and_marks_the_words(guide: GuideDialog) -> None:
     assert _listed(guide) == ["permissions"]
     assert set(_marked(guide)) == {"landlock", "limits"}
     guide.search.setText("LANDLOCK")
-    marks, shown = _marked(guide), []
+    marks = _marked(guide)
+    shown = []
     for _ in range(len(marks) + 1):
         shown.append(guide.browser.textCursor().position())
         QTest.keyClick(guide.search, Qt.Key.Key_F3)
@@ -219,7 +221,8 @@ def test_every_page_has_an_icon_of_its_own() -> None:
 
 
 def _dialog_with_links(window: MainWindow) -> tuple[QDialog, HelpLink, HelpLink]:
-    dialog, compacted = QDialog(window), HelpLink("compacted")
+    dialog = QDialog(window)
+    compacted = HelpLink("compacted")
     cached = HelpLink("cached", QLabel("Stored, can be recalled."))
     dialog.setLayout(column(cached, compacted))
     dialog.show()

@@ -41,7 +41,8 @@ def _app(qtbot: QtBot) -> None:
 
 
 def test_what_grows_takes_the_room_and_what_shrinks_gives_it() -> None:
-    title, when = Text(LONG, grow=True, shrink=True), Text("9 min ago")
+    title = Text(LONG, grow=True, shrink=True)
+    when = Text("9 min ago")
     lay_out(Row([title, when]), 300)
     assert when.rect.right() == pytest.approx(300)
     assert when.rect.width() == pytest.approx(when.width())
@@ -64,7 +65,8 @@ def test_a_flow_breaks_where_it_has_to_and_keeps_its_parts_inside() -> None:
 
 
 def test_what_stands_beside_words_goes_below_them_where_it_is_narrow() -> None:
-    words, undo = Words(LONG, grow=True, shrink=True), link("undo", None, "Undo")
+    words = Words(LONG, grow=True, shrink=True)
+    undo = link("undo", None, "Undo")
     box = RowWithEnd([words, Flow([undo])])
     lay_out(box, 500)
     assert undo.rect.left() >= words.rect.right()
@@ -73,7 +75,8 @@ def test_what_stands_beside_words_goes_below_them_where_it_is_narrow() -> None:
 
 
 def test_halves_stand_side_by_side_where_there_is_room() -> None:
-    left, right = Column([Text("Issues")]), Column([Text("To do")])
+    left = Column([Text("Issues")])
+    right = Column([Text("To do")])
     lay_out(TwoColumns([left, right]), 700)
     assert left.rect.top() == right.rect.top()
     assert left.rect.width() == right.rect.width()

@@ -78,7 +78,8 @@ def line(form: Form, name: str) -> QLineEdit:
 
 
 def test_a_form_shows_values_as_they_are_whoever_changed_them(form: Form) -> None:
-    size, sound = form.controls["size"], form.controls["sound"]
+    size = form.controls["size"]
+    sound = form.controls["sound"]
     assert isinstance(size, ComboBox)
     assert (line(form, "count").text(), size.currentText()) == ("7", "5"), (
         "a value that is no choice is shown too"

@@ -83,7 +83,8 @@ async def test_without_an_output_or_a_workspace_it_says_so(qtbot: QtBot, scope: 
 async def test_a_tooltip_repeats_no_cell_that_is_shown_in_full(qtbot: QtBot, scope: TaskScope) -> None:
     pane = await open_outputs_page(qtbot, scope, sample_cache(3))
     await wait_until(lambda: pane.model.entry(0) is not None)
-    table, column = pane.table, [column.key for column in COLUMNS].index("target")
+    table = pane.table
+    column = [column.key for column in COLUMNS].index("target")
 
     def tip() -> str:
         place = table.visualRect(pane.model.index(0, column)).center()
@@ -107,7 +108,8 @@ async def test_the_name_comes_before_the_words_of_its_mark(qtbot: QtBot, scope: 
     pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: None not in (pane.model.entry(0), pane.model.entry(1)))
     marked = 0 if pane.model.digest_at(0) == source.all_rows[1].digest else 1
-    table, column = pane.table, COLUMN_INDEX["target"]
+    table = pane.table
+    column = COLUMN_INDEX["target"]
     name = ceil(QFontMetricsF(ui_font(12, is_code=True)).horizontalAdvance(named.target))
     table.setColumnWidth(column, name + 2 * PAD + 20)
 
@@ -130,7 +132,8 @@ async def test_the_name_of_a_file_is_cut_at_its_folders(qtbot: QtBot, scope: Tas
     source.all_rows[:] = first, other
     pane = await open_outputs_page(qtbot, scope, source)
     await wait_until(lambda: None not in (pane.model.entry(0), pane.model.entry(1)))
-    table, column = pane.table, COLUMN_INDEX["target"]
+    table = pane.table
+    column = COLUMN_INDEX["target"]
     table.clearSelection()
 
     def painted(row: int) -> QImage:
@@ -173,7 +176,8 @@ async def test_selecting_all_of_many_rows_looks_at_none_of_them(
 ) -> None:
     """Of a million the header alone took minutes to paint."""
     pane = await open_outputs_page(qtbot, scope, sample_cache(3_000))
-    calls, count_rows = 0, pane.model.rowCount
+    calls = 0
+    count_rows = pane.model.rowCount
 
     def counted(*parent: QModelIndex) -> int:
         nonlocal calls
@@ -279,7 +283,8 @@ async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: 
     pane = await open_outputs_page(qtbot, scope, source)
     pane.table.select_row(200)
     row = pane.table.rowAt(10)
-    top, digest = pane.model.digest_at(row), pane.table.current_digest()
+    top = pane.model.digest_at(row)
+    digest = pane.table.current_digest()
     source.all_rows[:0] = [cache_row(1_000), cache_row(1_001)]
     pane.refresh()
     await wait_until(lambda: pane.model.rowCount() == 502)
@@ -298,7 +303,8 @@ async def test_what_was_used_again_goes_to_the_top_and_moves_neither_selection_n
         pane.table.select_also([pane.model.digest_at(220)])
         bar = pane.table.verticalScrollBar()
         bar.setValue(198 * pane.table.verticalHeader().defaultSectionSize())
-        second, chosen = pane.model.digest_at(199), pane.table.selected_digests()
+        second = pane.model.digest_at(199)
+        chosen = pane.table.selected_digests()
         source.all_rows.insert(0, source.all_rows.pop(used))
 
         def is_on_top(digest: str = source.all_rows[0].digest) -> bool:
@@ -475,7 +481,8 @@ async def test_digests_are_shown_by_twelve_digits_and_copied_whole(qtbot: QtBot,
     await wait_until(lambda: pane.model.entry(0) is not None)
     at = COLUMN_INDEX["digest"]
     assert not table.isColumnHidden(at)
-    index, digest = table.model().index(0, at), cache_row(0).digest
+    index = table.model().index(0, at)
+    digest = cache_row(0).digest
     assert (len(digest), index.data()) == (64, digest[:12])
     assert index.data(Qt.ItemDataRole.ToolTipRole) == digest
     room = table.columnWidth(at) - 2 * PAD
@@ -509,8 +516,10 @@ async def test_a_dragged_width_stays_until_columns_fit_the_window_again(
 ) -> None:
     """The next sort gave the column its former width."""
     pane = await open_outputs_page(qtbot, scope, sample_cache(3))
-    table, at = pane.table, COLUMN_INDEX["tool"]
-    head, before = table.horizontalHeader(), table.columnWidth(at)
+    table = pane.table
+    at = COLUMN_INDEX["tool"]
+    head = table.horizontalHeader()
+    before = table.columnWidth(at)
     edge = QPoint(head.sectionViewportPosition(at) + before - 1, head.height() // 2)
     QTest.mousePress(head.viewport(), Qt.MouseButton.LeftButton, pos=edge)
     QTest.mouseMove(head.viewport(), edge + QPoint(40, 0))

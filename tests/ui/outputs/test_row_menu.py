@@ -300,7 +300,8 @@ async def test_the_head_keeps_the_views_and_loses_words_where_it_is_narrow(
     content: EntryContent, qtbot: QtBot
 ) -> None:
     content.show_entry(PreviewState(cache_row(2), CODE), "stream.py", "63 KB · 16.1k tokens · 3 references")
-    views, facts = content.switch, content.meta
+    views = content.switch
+    facts = content.meta
 
     def gap() -> int:
         return content.position_label.x() - views.geometry().right()
@@ -320,13 +321,15 @@ async def test_the_head_keeps_the_views_and_loses_words_where_it_is_narrow(
 async def test_a_row_taken_out_of_the_selection_looks_so(qtbot: QtBot, scope: TaskScope) -> None:
     """Though it stays the current one, whose mark at the edge goes along with it."""
     pane = await open_outputs_page(qtbot, scope, sample_cache(4))
-    table, keys = pane.table, Qt.KeyboardModifier
+    table = pane.table
+    keys = Qt.KeyboardModifier
     await wait_until(lambda: all(pane.model.entry(row) is not None for row in range(4)))
     for row, key in ((0, keys.NoModifier), (3, keys.ShiftModifier), (1, keys.ControlModifier)):
         cell = table.visualRect(pane.model.index(row, 2)).center()
         QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, key, cell)
     QTest.mouseMove(table.viewport(), QPoint(5, table.viewport().height() - 5))
     assert table.selected_count() == 3
-    picture, left = table.viewport().grab().toImage(), table.columnViewportPosition(2) - 3
+    picture = table.viewport().grab().toImage()
+    left = table.columnViewportPosition(2) - 3
     grounds = [picture.pixelColor(left, table.rowViewportPosition(row) + 3) for row in range(4)]
     assert grounds[0] == grounds[2] == grounds[3] != grounds[1]

@@ -166,7 +166,10 @@ class PausedCache(SampleCache):
 
     def __init__(self, rows: Sequence[CacheRow]) -> None:
         super().__init__(rows)
-        self.search_page_size, self.parts, self.counts, self.go_on = 7, 0, 0, asyncio.Event()
+        self.search_page_size = 7
+        self.parts = 0
+        self.counts = 0
+        self.go_on = asyncio.Event()
         self.error: StoreError | None = None  # of every part but the first
 
     async def totals(self) -> StoreTotals:
@@ -204,7 +207,8 @@ async def test_a_search_while_the_index_is_behind_reports_it_and_can_be_canceled
     assert bar.counter.text == "Search canceled. 7 matches so far"
     source.go_on.set()
     await wait_until(lambda: pane.model.rowCount() == 14)
-    parts, counts = source.parts, source.counts
+    parts = source.parts
+    counts = source.counts
     pane.refresh()
     pane.refresh()  # it begins when the first one is over
     await wait_until(lambda: source.counts == counts + 2)
@@ -356,7 +360,9 @@ async def test_rows_wait_for_no_filter_and_no_cache_is_called_empty_before_it_is
     qtbot: QtBot, scope: TaskScope
 ) -> None:
     """While the search index is behind, the names of tools take a look at every entry: seconds, of many."""
-    counted, listed, named = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    counted = asyncio.Event()
+    listed = asyncio.Event()
+    named = asyncio.Event()
 
     class SlowCache(SampleCache):
         """A cache that is slow to count, and slower to name its tools."""

@@ -85,7 +85,8 @@ def test_the_legend_lists_the_existing_segments(pane: ContextPanel, qtbot: QtBot
 
 def test_a_call_is_cut_between_words_where_its_end_has_room(qapp: QApplication) -> None:
     metrics = QFontMetricsF(ui_font(13))
-    command, whole = "Ran python3 -m unittest -v", "Ran … unittest -v"
+    command = "Ran python3 -m unittest -v"
+    whole = "Ran … unittest -v"
     assert cut_middle(metrics, command, metrics.horizontalAdvance(whole) + 1) == whole
     narrow = cut_middle(metrics, command, metrics.horizontalAdvance(whole) - 4)
     assert narrow.endswith("-v")
@@ -103,7 +104,8 @@ def test_the_bar_has_a_tick_where_it_is_compacted(pane: ContextPanel) -> None:
     labelled = pane.bar.grab().toImage()
     pane.set_state(replace(panel_state(), is_managed=False))
     plain = pane.bar.grab().toImage()
-    columns, rows = range(labelled.width()), range(17, labelled.height())
+    columns = range(labelled.width())
+    rows = range(17, labelled.height())
     changed = [x for x in columns if any(labelled.pixel(x, y) != plain.pixel(x, y) for y in rows)]
     assert changed[0] < width * 0.85 < changed[-1]
     assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
@@ -115,7 +117,8 @@ def test_the_open_breakdown_stays_in_sight_when_the_list_grows(pane: ContextPane
     breakdown = find_child(pane, Breakdown)
     legend = breakdown._legend
     qtbot.waitUntil(lambda: legend["output"].visibleRegion().boundingRect().height() > 10)
-    place, height = breakdown.mapTo(pane, QPoint()), pane.requests.height()
+    place = breakdown.mapTo(pane, QPoint())
+    height = pane.requests.height()
     for at in pane.requests.groups:
         pane.requests.open_group(at)
     pane.set_state(replace(panel_state(), rows=panel_state().rows * 3))
@@ -139,9 +142,11 @@ def test_nothing_moves_sideways_as_there_is_something_to_scroll(pane: ContextPan
 
 
 def test_what_is_always_sent_is_one_row_that_opens(pane: ContextPanel) -> None:
-    requests, rows = pane.requests, pane.requests.rows
+    requests = pane.requests
+    rows = pane.requests.rows
     count = next(at for at, row in enumerate(rows) if row.seq)
-    closed, height = requests.closed_group(0), requests.height()
+    closed = requests.closed_group(0)
+    height = requests.height()
     assert closed is not None
     assert all(requests.isRowHidden(at) for at in range(1, count))
     tokens = format_tokens(sum(row.tokens for row in rows[:count]), in_column=True)
@@ -156,7 +161,8 @@ def test_what_is_always_sent_is_one_row_that_opens(pane: ContextPanel) -> None:
 
 def test_a_turn_is_one_row_that_opens(pane: ContextPanel) -> None:
     """Opened, it has the user's message first; closed, it counts all until the next one."""
-    requests, rows = pane.requests, pane.requests.rows
+    requests = pane.requests
+    rows = pane.requests.rows
     first, second = [at for at, row in enumerate(rows) if row.kind == "user" and row.is_heading][:2]
     below = range(first + 1, second)
     assert all(requests.isRowHidden(at) for at in below)
@@ -188,7 +194,8 @@ def test_a_turn_is_one_row_that_opens(pane: ContextPanel) -> None:
 
 def test_a_row_that_comes_under_a_resting_mouse_takes_no_click_at_once(pane: ContextPanel) -> None:
     """A compaction moved the rows below the mouse: its click opened another one, with Undo in its menu."""
-    now, requests = [10.0], pane.requests
+    now = [10.0]
+    requests = pane.requests
     requests._clock = lambda: now[0]
     turns = [row for row in requests.rows if row.question]
     first, second = sorted({row.question for row in turns})[:2]
@@ -353,7 +360,8 @@ def test_a_rows_menu_offers_the_applicable_actions(pane: ContextPanel) -> None:
 def test_a_click_and_enter_show_the_text_and_a_link_in_it_the_place(pane: ContextPanel) -> None:
     """The chat stays where the user reads until it is asked for the place."""
     index = pane.requests.model().index(3, 0)
-    view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
+    view = pane.requests.viewport()
+    at = pane.requests.visualRect(index).center()
     row = window_rows(5)[2]
     with performed(pane) as intents:
         QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=at)
@@ -414,7 +422,8 @@ def test_the_selection_goes_with_its_row(pane: ContextPanel) -> None:
     at = next(at for at, row in enumerate(state.rows) if row.kind == "output")
     shown = pane.requests.rows.index(state.rows[at])
     pane.requests.setCurrentIndex(pane.requests.model().index(shown, 0))
-    row, others = state.rows[at], [other for other in state.rows if other.seq != state.rows[at].seq]
+    row = state.rows[at]
+    others = [other for other in state.rows if other.seq != state.rows[at].seq]
     for rows in ((*state.rows[:2], *state.rows[at:]), state.rows, (row, *others)):
         pane.set_state(replace(state, rows=rows))
         assert pane.requests.current == row

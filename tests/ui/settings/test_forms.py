@@ -67,7 +67,8 @@ CATALOG = ModelCatalog.load(resources_dir() / "models.toml")
 @pytest.fixture
 def dialog(qtbot: QtBot) -> Iterator[SettingsView]:
     """Settings with the demo in use and one provider whose key is in the keychain."""
-    frame, settings_dialog = QWidget(), settings_view(default_settings(), NothingOnScreen())
+    frame = QWidget()
+    settings_dialog = settings_view(default_settings(), NothingOnScreen())
     settings_dialog.head.hide()  # there is room for the list
     frame.setLayout(row(settings_dialog.names, settings_dialog, settings_dialog.head, gap=0))
     frame.resize(980, 760)
@@ -252,7 +253,8 @@ def test_each_profile_is_a_stop_of_one_slider(qtbot: QtBot, dialog: SettingsView
     Own changes, which may send more or less, stay at its stop; a screen reader hears the name, not a number.
     """
     accessibility.install()
-    page, selected = dialog.policy, list[str]()
+    page = dialog.policy
+    selected = list[str]()
     page.slider.profile_selected.connect(selected.append)
     page.show_policy("helix", BALANCED, BALANCED)
     dialog.show_page("policy")
@@ -417,7 +419,8 @@ def test_a_profile_is_described_with_the_threshold_that_holds(name: str) -> None
         profiles = profiles_beside(policy_from({"profile": name, **changes}))
         return {profile.name: profile.description for profile in profiles}
 
-    own, changed = descriptions(), descriptions(handover_at=0.6)
+    own = descriptions()
+    changed = descriptions(handover_at=0.6)
     assert "85 %" in own[name]
     assert changed[name] == own[name].replace("85 %", "60 %")
     others = own.keys() - {name}
@@ -473,7 +476,8 @@ def test_policy_shares_are_typed_as_percent(typed: str, why: str) -> None:
         assert field.read(typed) == pytest.approx(float(typed.removesuffix("%")) / 100)
 
 
-WINDOW, HANDOVER_AT = 128_000, 108_800
+WINDOW = 128_000
+HANDOVER_AT = 108_800
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])

@@ -53,7 +53,8 @@ def page(qtbot: QtBot) -> McpPage:
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     """The focus ring follows the page: by mouse, by arrow keys, and when another page is asked for."""
-    frame, view = QWidget(), settings_view(default_settings(), NothingOnScreen())
+    frame = QWidget()
+    view = settings_view(default_settings(), NothingOnScreen())
     view.head.hide()  # there is room for the list
     frame.setLayout(row(view.names, view, view.head, gap=0))
     qtbot.addWidget(frame)
@@ -352,7 +353,8 @@ async def test_a_click_on_a_name_shows_the_file(qtbot: QtBot, tmp_path: Path, sc
     await until(lambda: not dialog.findChildren(TextsDialog), "its end")
 
 
-_CTRL, _PLAIN = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
+_CTRL = Qt.KeyboardModifier.ControlModifier
+_PLAIN = Qt.KeyboardModifier.NoModifier
 Record = Callable[..., str]
 
 

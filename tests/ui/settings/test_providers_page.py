@@ -211,7 +211,8 @@ def test_a_figure_that_cannot_be_used_says_why_and_the_others_hold(page: Provide
     provider = replace(BOX, models=models)
     page.show_providers([ShownProvider(provider, in_use=True)])
     edits = collect_edits(page.editor)
-    figures, table = page.editor.models.spec_form.form, page.editor.models.table
+    figures = page.editor.models.spec_form.form
+    table = page.editor.models.table
 
     def said(name: str) -> str:
         return figures.rows[name].note_text()
@@ -237,7 +238,8 @@ def test_a_price_waits_for_the_other_one(page: ProvidersPage) -> None:
     provider = replace(BOX, models=(ModelEntry(name="m"), ModelEntry(name="n")))
     page.show_providers([ShownProvider(provider, in_use=True)])
     edits = collect_edits(page.editor)
-    figures, table = page.editor.models.spec_form.form, page.editor.models.table
+    figures = page.editor.models.spec_form.form
+    table = page.editor.models.table
     both = "Enter both prices, or neither: the costs would be too low."
     type_into(figures.line("price_out"), "1,5")
     assert figures.errors() == {"price_in": both}
@@ -269,7 +271,8 @@ def test_a_price_waits_for_the_other_one(page: ProvidersPage) -> None:
 def test_a_name_says_what_it_is_saved_as(page: ProvidersPage) -> None:
     page.show_providers(THREE)
     page.list.setCurrentRow(1)
-    name, field = page.editor.form.line("name"), page.editor.form.rows["name"]
+    name = page.editor.form.line("name")
+    field = page.editor.form.rows["name"]
     assert not field.note_text()
     name.clear()
     QTest.keyClicks(name, "Local test")

@@ -109,7 +109,8 @@ async def test_a_server_is_added_keyed_listed_and_tested(
 ) -> None:
     """Each field holds at once; the key is in no file, and a test's result is stored by itself."""
     settings = tmp_path / "settings.toml"
-    services, editor = session.app, page.editor
+    services = session.app
+    editor = page.editor
     async with ChatServer(cooperative_model) as server:
         page.add()
         page.new_server.form.line("base_url").setText(server.base_url.removeprefix("http://"))
@@ -274,7 +275,8 @@ async def test_the_file_is_opened_and_read_again_when_the_user_is_back(
     tmp_path: Path, page: ProvidersPage, session: NothingOnScreen
 ) -> None:
     """A missing one is made first; a mistake in it is named, and what held before holds."""
-    services, path = session.app, tmp_path / "settings.toml"
+    services = session.app
+    path = tmp_path / "settings.toml"
     with use_browser(("file",)) as editor:
         press(page, "open_settings_file")
         await until(lambda: editor.addresses, "the file in an editor")
@@ -343,14 +345,16 @@ async def test_the_lists_of_the_sandbox_are_shown_and_changed_in_the_file(
     permissions: PermissionsPage, session: NothingOnScreen
 ) -> None:
     """A missing file is made first; what is wrong in it is said, and counts for nothing."""
-    page, services = permissions, session.app
+    page = permissions
+    services = session.app
     path = services.data_dir.settings_file
     with use_browser(("file",)) as editor:
         press(page, "open_settings_file")
         await until(lambda: editor.addresses, "the file in an editor")
     assert editor.addresses == [path.as_uri()]
     assert path.read_text(encoding="utf-8").startswith("# The settings of Helix Desktop.")
-    home, programs = lines(page, "home_names"), lines(page, "reading_lines")
+    home = lines(page, "home_names")
+    programs = lines(page, "reading_lines")
     assert home.isReadOnly()
     assert programs.isReadOnly()
     assert ".pyenv" in home.toPlainText().splitlines()
@@ -385,7 +389,8 @@ async def test_the_lists_of_the_sandbox_are_shown_and_changed_in_the_file(
 async def test_a_file_with_an_error_is_named_with_its_line(
     permissions: PermissionsPage, session: NothingOnScreen
 ) -> None:
-    page, path = permissions, session.app.data_dir.settings_file
+    page = permissions
+    path = session.app.data_dir.settings_file
     path.write_text('theme = "dark"\nreading_added = ls\n', encoding="utf-8")
     await page.read_files()
     await until(lambda: "settings.toml" in file_error(page), "the file")

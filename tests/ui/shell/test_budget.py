@@ -28,7 +28,8 @@ def _type(dialog: BudgetDialog, name: str, text: str) -> None:
 
 def test_what_a_typed_limit_means(qapp: QApplication) -> None:
     """0 is no limit, a used-up one stops the session, and each fault is named; cents below one stay."""
-    parent, spent = QWidget(), Spending(5_000, 0.5)
+    parent = QWidget()
+    spent = Spending(5_000, 0.5)
     dialog = BudgetDialog(parent, CostState(spent, Budget(cost=0.004)), has_prices=True)
     assert (dialog.form.line("cost").text(), dialog.budget) == ("0.004", Budget(0, 0.004))
     no_limit = "0: no limit."
@@ -98,7 +99,8 @@ def test_the_line_says_less_where_it_is_narrow(qtbot: QtBot) -> None:
     qtbot.addWidget(line)
     state = CostState(Spending(8_820, estimated=True, unpriced=8_820, cached=5_000), Budget(6_000))
     line.show_cost(state)
-    full_text, shown = line.text(), []
+    full_text = line.text()
+    shown = []
     assert "147 % of budget (6k tokens)" in full_text
     metrics = QFontMetricsF(fonts.sized(line.font(), 12))
     for width in range(1_000, 240, -10):

@@ -66,7 +66,8 @@ def test_the_way_to_the_next_pane_leads_past_what_is_in_a_page(qtbot: QtBot) -> 
     window = QWidget()
     qtbot.addWidget(window)
     for _ in range(2):
-        page, content = QScrollArea(), QWidget()
+        page = QScrollArea()
+        content = QWidget()
         page.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         mark_pane_stop(page)
         content.setLayout(column(CountedButton("Undo")))
@@ -111,7 +112,9 @@ def test_panes_are_left_and_entered_at_their_lists(qtbot: QtBot, window: MainWin
 
 def test_the_edit_menu_does_what_the_keys_do_where_the_keyboard_is(qtbot: QtBot, window: MainWindow) -> None:
     """An action of a page around the focus has them, unless what has the focus takes them itself."""
-    page, field, button = QWidget(window), QLineEdit(), QPushButton()
+    page = QWidget(window)
+    field = QLineEdit()
+    button = QPushButton()
     page.setLayout(column(field, button))
     undone: list[str] = []
     add_shortcut(page, "Ctrl+Z", lambda: undone.append("page"), Qt.ShortcutContext.WidgetWithChildrenShortcut)

@@ -57,7 +57,8 @@ def test_the_first_frame_names_the_workspace_of_the_last_run(qtbot: QtBot) -> No
 
 def test_one_button_stands_out(qtbot: QtBot, window: MainWindow) -> None:
     """Beside servers that can be added, the sample's stood out too."""
-    welcome, servers = window.places.welcome.get(), DETECTED_SERVERS
+    welcome = window.places.welcome.get()
+    servers = DETECTED_SERVERS
 
     def shows(name: str) -> bool:
         buttons = (part for part in welcome.findChildren(PushButton) if part.property("kind") == "primary")

@@ -136,7 +136,8 @@ def test_how_full_the_context_is_stands_once_outside_the_panel(
     qtbot: QtBot, window: MainWindow, width: int
 ) -> None:
     """In the composer's line; on pages without one in the top bar, unless the panel says it."""
-    bar, gauge = window.top_bar, ContextGauge()
+    bar = window.top_bar
+    gauge = ContextGauge()
     bar.add_gauge(gauge)
     work(window)
     window.resize(width, 680)
@@ -322,7 +323,8 @@ def test_a_narrow_bar_keeps_the_title_then_the_state(qtbot: QtBot) -> None:
     bar.sidebar.hide()
     bar.show_session(HEADER._replace(title="A" * 90, demo=True, state="waiting"))
     host.show()
-    dot, state = bar.findChildren(Dot)[0], bar.findChildren(TextLine)[0]
+    dot = bar.findChildren(Dot)[0]
+    state = bar.findChildren(TextLine)[0]
     seen = set()
     for width in range(1_000, 300, -10):
         bar.resize(width, bar.height())

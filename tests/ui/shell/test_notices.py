@@ -269,7 +269,8 @@ def test_a_brief_notice_of_another_session_waits_until_this_is_shown(window: Mai
 
 def test_an_error_goes_once_the_same_action_works_in_its_place(window: MainWindow) -> None:
     """It stood on all pages after what it was about had long been done; a store's error says more."""
-    notices, errors = window.notices, ErrorNotices(window.notices, lambda remedy: None)
+    notices = window.notices
+    errors = ErrorNotices(window.notices, lambda remedy: None)
     notices.set_context("w", "s")
     here = errors.bind_place()
     refused = OutputFormUnavailable(

@@ -326,7 +326,8 @@ def rail(qtbot: QtBot, commands: WindowCommands) -> Rail:
 
 def test_rows_follow_the_text_size_there_and_back(qapp: QApplication, sidebar: Sidebar) -> None:
     """They had the heights of the size before: after the way back, too much room."""
-    sessions, appearance = sidebar.session_list, stylesheet.Appearance(qapp, "light")
+    sessions = sidebar.session_list
+    appearance = stylesheet.Appearance(qapp, "light")
     appearance.apply_stylesheet()
 
     def tops() -> list[int]:

@@ -206,7 +206,8 @@ def test_the_cards_of_a_log_are_called_by_what_they_cover() -> None:
         "Handover summary of turns 1–3, prepared (2)",
         "Handover summary of turns 1–3, prepared",
     ]
-    checkpoint, handover = cards[second], cards[made]
+    checkpoint = cards[second]
+    handover = cards[made]
     assert isinstance(checkpoint, HandoverCard)
     assert isinstance(handover, HandoverCard)
     assert checkpoint.size_text == "Not in context"
@@ -528,7 +529,8 @@ def test_a_card_that_opens_stays_under_the_mouse(pane: Timeline) -> None:
 def test_cards_of_later_than_what_is_looked_at_are_pale_without_actions(qtbot: QtBot) -> None:
     """The newest handover stood on top as if it held at that step, with its Undo."""
     pane = open_timeline(qtbot, long_timeline_state())
-    cards, seqs = long_timeline_state().cards, shown_seqs(pane)
+    cards = long_timeline_state().cards
+    seqs = shown_seqs(pane)
 
     def later() -> list[int]:
         return [seq for seq in shown_seqs(pane) if card(pane, seq).look.is_later]

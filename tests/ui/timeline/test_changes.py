@@ -225,10 +225,8 @@ def test_its_undo_is_one_line_and_becomes_redo(qtbot: QtBot) -> None:
 
 def test_changes_beside_a_handover_are_parts_of_its_card(qtbot: QtBot) -> None:
     """They are undone with it, unless it covers them."""
-    sweep, covered = (
-        SweepCard(12, NOW_MS, 2, SWEPT, before=15_000, after=14_000),
-        compacted_calls_card(13, inside="Compacted turns 1–9"),
-    )
+    sweep = SweepCard(12, NOW_MS, 2, SWEPT, before=15_000, after=14_000)
+    covered = compacted_calls_card(13, inside="Compacted turns 1–9")
     cards = (handover_card(1, 14), covered, sweep)
     (merged,) = merge_changes(cards, _STEPS)
     assert isinstance(merged, HandoverCard)
@@ -267,7 +265,8 @@ def _show_log(pane: Timeline, events: Sequence[Event]) -> tuple[tuple[TimelineCa
 
 def test_a_sweep_falls_and_returns_with_what_it_was_recorded_with(bare_pane: Timeline) -> None:
     """Undo says so before the click; undone by itself, the sweep says no more than that."""
-    handover, sweep = 3, 4
+    handover = 3
+    sweep = 4
     events: tuple[Event, ...] = (
         UserSpoke("Do this.", 3),
         AssistantSpoke("Done.", "lab/m", 2),
@@ -304,7 +303,8 @@ def test_what_was_undone_inside_a_later_rewrite_did_not_come_back(bare_pane: Tim
         SweepMade((5,), 60, SweepReason.HANDOVER),
         FoldMade(3, 6, "It was read.", 4, "e" * 64, 1, 1, 50),
     )
-    sweep, fold = 8, 9
+    sweep = 8
+    fold = 9
     for event, expected, changed in (
         (Undone(7), ["Undone with “Handover summary of turn 1”"], ""),
         (Undone(fold), ["Undone with “Handover summary of turn 1”"], "Together with it: Cached 1 output."),

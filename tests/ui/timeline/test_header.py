@@ -88,7 +88,8 @@ def test_with_the_policy_off_the_chart_has_no_threshold(qtbot: QtBot) -> None:
     assert drawn(0.85, is_managed=True) != drawn(0.5, is_managed=True)
 
 
-KEYS, SHIFT = Qt.Key, Qt.KeyboardModifier.ShiftModifier
+KEYS = Qt.Key
+SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
@@ -152,7 +153,8 @@ def test_a_screen_reader_reads_the_step_as_a_slider(chart: UsageChart) -> None:
 
 
 def test_new_steps_leave_the_look_where_it_is_and_now_stays_now(chart: UsageChart) -> None:
-    some, scrubber = steps(), chart.scrubber
+    some = steps()
+    scrubber = chart.scrubber
     scrubber.set_steps(some[:60])
     assert scrubber.step is None
     scrubber.choose(some[12].seq)

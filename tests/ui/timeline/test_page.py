@@ -137,14 +137,17 @@ def test_tips_and_words_of_a_card(pane: Timeline) -> None:
 
 
 def place_of_undo(pane: Timeline, seq: int, name: str = "undo") -> QPoint:
-    index, area = pane.cards.cards.index_of(seq), card(pane, seq).hit_area(name)
+    index = pane.cards.cards.index_of(seq)
+    area = card(pane, seq).hit_area(name)
     assert area is not None
     assert index is not None
     return pane.cards.rows.place_of(index, area).center()
 
 
 def test_a_click_counts_for_what_was_pressed_though_rows_move_in_between(pane: Timeline) -> None:
-    viewport, left, place = pane.cards.viewport(), Qt.MouseButton.LeftButton, place_of_undo(pane, 492)
+    viewport = pane.cards.viewport()
+    left = Qt.MouseButton.LeftButton
+    place = place_of_undo(pane, 492)
     with performed(pane) as intents:
         QTest.mousePress(viewport, left, pos=place)
         pane.cards.rows.scroll_by(60)
@@ -157,7 +160,9 @@ def test_a_click_counts_for_what_was_pressed_though_rows_move_in_between(pane: T
 
 def test_a_double_click_undoes_one_change_though_rows_move_in_between(pane: Timeline) -> None:
     """The Undo of the next change came below the mouse."""
-    viewport, left, place = pane.cards.viewport(), Qt.MouseButton.LeftButton, place_of_undo(pane, 492)
+    viewport = pane.cards.viewport()
+    left = Qt.MouseButton.LeftButton
+    place = place_of_undo(pane, 492)
     with performed(pane) as intents:
         QTest.mouseClick(viewport, left, pos=place)
         pane.cards.rows.scroll_by(place_of_undo(pane, 470).y() - place.y())
@@ -178,7 +183,8 @@ def test_what_the_mouse_points_at_stays_there_when_rows_come_on_top(pane: Timeli
 def test_what_was_clicked_stays_though_the_chart_above_grows(qtbot: QtBot, pane: Timeline) -> None:
     """It is higher once the context no longer fits; also where a notice has come over the mouse meanwhile."""
     pane.resize(800, 900)
-    place, viewport = place_of_undo(pane, 492), pane.cards.viewport()
+    place = place_of_undo(pane, 492)
+    viewport = pane.cards.viewport()
     low = pane.chart.height()
     QTest.mouseMove(viewport, place)
     with performed(pane):
@@ -204,7 +210,8 @@ def test_a_click_on_undo_leaves_redo_under_the_mouse(pane: Timeline, width: int,
         pane.cards.rows.scroll_by(at - 200)
         for _ in range(10):  # rounds, not a time: the chart above asks for its height in some of them
             QTest.qWait(0)
-        place, marks = place_of_undo(pane, seq), list[TimelineCard]()
+        place = place_of_undo(pane, seq)
+        marks = list[TimelineCard]()
         QTest.mouseMove(pane.cards.viewport(), place)
         kinds: tuple[Literal["undo", "redo"], ...] = ("undo", "redo")
         for number, name in enumerate(kinds * 3):
@@ -368,10 +375,8 @@ def test_what_happened_between_two_handovers_is_one_line_that_opens(pane: Timeli
         SweepCard(seq, NOW_MS, 2, SWEPT, before=40_000 - seq * 100, after=39_000 - seq * 100)
         for seq in (40, 30, 20)
     )
-    newest, failure = (
-        SweepCard(60, NOW_MS, 1, SWEPT, before=9_900, after=9_000),
-        FailureCard(35, NOW_MS, TurnEnded("failed", "It failed."), retry="turn"),
-    )
+    newest = SweepCard(60, NOW_MS, 1, SWEPT, before=9_900, after=9_000)
+    failure = FailureCard(35, NOW_MS, TurnEnded("failed", "It failed."), retry="turn")
     cards: tuple[TimelineCard, ...] = (
         newest,
         handover_card(2, 50),
@@ -398,7 +403,8 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     small = UsagePoint(1, 38_000, "handover", 32_000)
     points = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
     height = pane.chart.sizeHint().height()
-    drop, current = UsagePoint(4, 38_000, "handover", 128_000), UsagePoint(4, 61_000, window=128_000)
+    drop = UsagePoint(4, 38_000, "handover", 128_000)
+    current = UsagePoint(4, 61_000, window=128_000)
     pane.set_state(TimelineState((), (*points, drop, current), 128_000))
     assert pane.chart.is_overfull
     assert pane.chart.sizeHint().height() > height

@@ -168,7 +168,8 @@ async def _check_a_rewind(rig: WindowRig) -> None:
     """It takes files and conversation back, and the files return."""
     async with edits_and_runs() as server:
         folder = await work(rig, "rewind", server)
-        after, original = contents(folder), rig.conversation.session.id
+        after = contents(folder)
+        original = rig.conversation.session.id
         press(page(rig), "changes-of-commit")
         await until(lambda: listed(rig) == ["notes.txt", "old.txt", "out/new.txt"], "what git lists")
         await until(lambda: page(rig).detail.has_diff, "its diff")

@@ -55,7 +55,8 @@ def chips(rig: WindowRig) -> list[AttachmentChip]:
 
 async def until_saved(rig: WindowRig, count: int) -> None:
     """Wait until the stored draft has so many attachments."""
-    session_id, deadline = rig.conversation.session.id, time.monotonic() + TIMEOUT_S
+    session_id = rig.conversation.session.id
+    deadline = time.monotonic() + TIMEOUT_S
     while len((await rig.workspace.store.draft(session_id)).attachments) != count:
         assert time.monotonic() < deadline, "the draft is saved by itself"
         await asyncio.sleep(0.01)
@@ -82,7 +83,8 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
         paste(rig, LOG)
         await until(lambda: len(chips(rig)) == 6, "so does what was pasted")
         await until(lambda: rig.composer.text() == "", "and is no text")
-        labels, session_id = rig.attachment_labels(), rig.conversation.session.id
+        labels = rig.attachment_labels()
+        session_id = rig.conversation.session.id
         assert [label.rpartition(" · ")[0].removeprefix(f"{tmp_path}/") for label in labels[1:5]] == [
             *("notes.txt · 1 line", "report.pdf · 1 page", "lamp.png", "app.py · 2 lines")
         ]
@@ -119,7 +121,8 @@ async def test_files_of_every_kind_and_pastes_survive_a_restart_and_are_sent(
 
 def _check_a_recount_keeps_versions(rig: WindowRig, row: UserRow) -> None:
     """After a report an edited message shows its other version still, and the same tokens."""
-    chat, versions = rig.wiring.chat, Versions(("other", "this"), 1)
+    chat = rig.wiring.chat
+    versions = Versions(("other", "this"), 1)
     chat.show_versions({row.key: versions})
     chat.recount()
     recounted = rig.rows(UserRow)[1]
@@ -239,7 +242,8 @@ def urls(*addresses: str | Path) -> QMimeData:
 
 def enter(place: QWidget, mime: QMimeData) -> bool:
     """Drag over a place; return whether it takes that."""
-    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    left = Qt.MouseButton.LeftButton
+    none = Qt.KeyboardModifier.NoModifier
     entered = QDragEnterEvent(QPoint(5, 5), Qt.DropAction.CopyAction, mime, left, none)
     QGuiApplication.sendEvent(place, entered)
     return entered.isAccepted()
@@ -247,7 +251,8 @@ def enter(place: QWidget, mime: QMimeData) -> bool:
 
 def drop_on(place: QWidget, mime: QMimeData) -> None:
     """Drop on a place what its program would rather move; it must not be told that it was moved."""
-    left, moves = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier
+    left = Qt.MouseButton.LeftButton
+    moves = Qt.KeyboardModifier.ShiftModifier
     dropped = QDropEvent(QPoint(5, 5), _MOVE_OR_COPY, mime, left, moves)
     dropped.setDropAction(Qt.DropAction.MoveAction)
     QGuiApplication.sendEvent(place, dropped)
@@ -261,7 +266,8 @@ def hints(places: Sequence[DropHint]) -> list[str]:
 async def _check_what_each_place_takes(rig: WindowRig) -> None:
     """Folders open on the window and are listed on the composer; rows of the cache are recalled."""
     await rig.open_folder("drops")
-    folder, composer = rig.folder / "drops" / "src", rig.composer
+    folder = rig.folder / "drops" / "src"
+    composer = rig.composer
     folder.mkdir()
     (folder / "app.py").write_text("x = 1\n")
     digest = (await rig.workspace.contents.attach_paste(rig.conversation.session.id, "a\n" * 40)).digest
@@ -332,7 +338,8 @@ async def _check_an_archive(rig: WindowRig, signs: Sequence[DropHint]) -> None:
 async def _check_dropped_text_and_links(rig: WindowRig) -> None:
     """They are copied into the message, on the chat and on the field itself."""
     await rig.wiring.workspace_controller.new_session()
-    text, editor = QMimeData(), rig.composer.editor
+    text = QMimeData()
+    editor = rig.composer.editor
     text.setText("See ")
     assert enter(rig.chat, text)
     assert hints([rig.chat.drop_hint]) == ["Drop to insert the text into the message"]
@@ -488,7 +495,8 @@ async def test_prompt_files_and_built_in_commands_are_typed(rig: WindowRig) -> N
 
 async def _check_models(rig: WindowRig) -> None:
     """Behind `/model ` the models are offered."""
-    editor, label = rig.composer.editor, rig.conversation.model.label
+    editor = rig.composer.editor
+    label = rig.conversation.model.label
     rig.composer.set_text("")
     QTest.keyClicks(editor, "/model ")
     await until(lambda: titles(rig) == [label, "demo/offline", "default"], "all models")

@@ -54,7 +54,8 @@ from tests.support.window.window_rig import WindowRig, until
 
 pytestmark = pytest.mark.qt_loop
 
-FILES, LARGE_FILES = part_files(), part_files(lines=240)
+FILES = part_files()
+LARGE_FILES = part_files(lines=240)
 BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
 
 
@@ -89,7 +90,8 @@ async def _check_a_sweep(rig: WindowRig) -> None:
     async with reads_all() as server:
         await rig.begin("sweep", LARGE_FILES, server, **sweeps)
         await rig.run_turn("Read everything")
-        sweep, sent = rig.events(SweepMade)[0], rig.conversation.window.measure()[0]
+        sweep = rig.events(SweepMade)[0]
+        sent = rig.conversation.window.measure()[0]
         assert (_badges(rig)["part0.txt"], _badges(rig)["part7.txt"]) == ("cached", "in_window")
         assert (await _states(rig))["part0.txt"] == "cached"
         divider = rig.rows(DividerRow)[0]
@@ -110,7 +112,8 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         assert rig.conversation.window.measure()[0] == sent
         assert await rig.stored_events() == rig.conversation.session.log
 
-        commands, session = rig.window.commands, rig.conversation.session
+        commands = rig.window.commands
+        session = rig.conversation.session
         outputs = {row.target: row.answer_seq for row in rig.rows(ToolRow)}
         await rig.conversation.window.pin(outputs["part7.txt"])
         commands.undo_compaction.trigger()
@@ -153,7 +156,8 @@ async def _check_a_sweep(rig: WindowRig) -> None:
         redone = "Redone: Cached 3 outputs · You left out Read part4.txt"
         await until(lambda: redone in " ".join(rig.banner_text().split()), "each change once")
 
-        target, both = "part1.txt", (outputs["part1.txt"], outputs["part2.txt"])
+        target = "part1.txt"
+        both = (outputs["part1.txt"], outputs["part2.txt"])
         await rig.conversation.window.undo(*session.transcript.rewrites.sweeps)
         await session.record(SweepMade(both, 100, SweepReason.BATCH))
         await until(lambda: card(rig, target).badge == "cached", "two cached together")
@@ -195,7 +199,8 @@ async def _check_a_handover(rig: WindowRig) -> None:
         await rig.run_turn("Read everything")
         assert all(action.isEnabled() for action in of_messages)
         await rig.run_turn("And now?")
-        session, first = rig.conversation.session, rig.workspace.id
+        session = rig.conversation.session
+        first = rig.workspace.id
         before = rig.conversation.window.measure()
         for _ in range(3):
             await session.record(HandoverFailed("A handover failed.", "The model said nothing."))
@@ -275,7 +280,9 @@ async def _check_a_hold(rig: WindowRig) -> None:
         rig.conversation.handovers.start()
         await until(lambda: rig.events(HandoverMade), "the handover")
         await rig.conversation.wait_for_background_work()
-        banners, commands, gauge = rig.window.notices, rig.window.commands, rig.composer.gauge
+        banners = rig.window.notices
+        commands = rig.window.commands
+        gauge = rig.composer.gauge
         transcript = rig.conversation.session.transcript
         commands.undo_compaction.trigger()
         await until(lambda: not transcript.window.handover, "undone")
@@ -411,7 +418,8 @@ async def _check_arguments(rig: WindowRig) -> None:
         )
         assert (await rig.workspace.store.get(row.argument_digests[0])).decode() == BODY
 
-        panel, window = rig.views.panel, rig.conversation.window
+        panel = rig.views.panel
+        window = rig.conversation.window
 
         def cached_rows() -> list[WindowRow]:
             return [row for row in panel_rows(rig) if row.state == "arguments_cached"]
@@ -419,7 +427,8 @@ async def _check_arguments(rig: WindowRig) -> None:
         await until(cached_rows, "the row of the arguments")
         (cached,) = cached_rows()
         perform(panel, ShowRowText(cached))
-        button, before = find_button(panel, "way_back"), window.measure()[0].estimate
+        button = find_button(panel, "way_back")
+        before = window.measure()[0].estimate
         words = button.text()
         button.click()
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
@@ -436,7 +445,9 @@ class Reader:
     """A model that reads one file, and chooses its form on request; `usage` is what it reports."""
 
     def __init__(self, choice: str = "1: preview", usage: TokenCounts | None = None) -> None:
-        self.choice, self.usage, self.go = choice, usage, asyncio.Event()
+        self.choice = choice
+        self.usage = usage
+        self.go = asyncio.Event()
         self.go.set()
         self.prompts: list[str] = []
 
@@ -530,7 +541,8 @@ async def _check_another_model(rig: WindowRig, server: ChatServer) -> None:
 
 async def _check_one_number(rig: WindowRig) -> None:
     """The output has the same tokens in the chat, the panel and the timeline."""
-    row, transcript = read_card(rig), rig.conversation.session.transcript
+    row = read_card(rig)
+    transcript = rig.conversation.session.transcript
 
     def inspected() -> int:
         (tokens,) = [item.tokens for item in panel_rows(rig) if item.seq == row.answer_seq]
@@ -568,8 +580,10 @@ async def test_a_look_at_the_past_leaves_the_session_alone(rig: WindowRig) -> No
     async with rig.answered_by(replies, "back"):
         await rig.run_turn("First")
         await rig.run_turn("Second")
-        log, past = list(rig.conversation.session.log), rig.wiring.past
-        first, panel = read_steps(log)[0].seq, rig.views.panel
+        log = list(rig.conversation.session.log)
+        past = rig.wiring.past
+        first = read_steps(log)[0].seq
+        panel = rig.views.panel
         rig.window.show_page("timeline")
         await until(lambda: len(_scrubber(rig).steps) == 2, "the steps on the chart")
         await _look_at(rig, first)

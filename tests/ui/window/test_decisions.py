@@ -194,7 +194,8 @@ async def _check_a_question_of_another_workspace(rig: WindowRig) -> None:
     QTest.mouseClick(state, Qt.MouseButton.LeftButton)
     assert rig.window.page() == "chat"
     card = len(viewport.model) - 1
-    area, placed = viewport.item(card).hit_area("decide:once"), viewport.placed_row(card)
+    area = viewport.item(card).hit_area("decide:once")
+    placed = viewport.placed_row(card)
     assert area is not None
     assert placed is not None
     assert placed.y + area.rect.bottom() < rig.chat.view.viewport().height(), "its buttons are in sight"

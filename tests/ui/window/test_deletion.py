@@ -202,15 +202,19 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
     """A secret is looked for and forgotten."""
     answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."), text_reply("Well."))
     async with ChatServer(answers) as server:
-        patch, session_id = pytest.MonkeyPatch(), await leaked(rig, server)
+        patch = pytest.MonkeyPatch()
+        session_id = await leaked(rig, server)
         output = rig.events(ToolAnswered)[0]
         await rig.wiring.workspace_controller.new_session()
         elsewhere = rig.conversation.session.id
         await rig.wiring.workspace_controller.open_session(session_id)
         await add_unsaved_draft(rig, elsewhere, f"unsaved {SECRET}")
-        composer, drafts = rig.wiring.composer, rig.wiring.windows.drafts
+        composer = rig.wiring.composer
+        drafts = rig.wiring.windows.drafts
         composer.attachments.change(elsewhere, [note_of(f"see {SECRET}")])
-        go, send, settle = asyncio.Event(), rig.conversation.send, drafts.settle
+        go = asyncio.Event()
+        send = rig.conversation.send
+        settle = drafts.settle
 
         async def send_late(*message: Any) -> int:
             await go.wait()
@@ -262,7 +266,8 @@ async def _check_a_secret_in_a_session(rig: WindowRig) -> None:
 async def _check_the_card_of_a_removed_output(rig: WindowRig, digest: str) -> None:
     """It says when that was and leads nowhere, as a link of a card in the timeline does."""
     await until(lambda: any(row.removed_at_ms for row in rig.rows(ToolRow)), "the card")
-    row, viewport = rig.rows(ToolRow)[0], rig.chat.view.chat_viewport
+    row = rig.rows(ToolRow)[0]
+    viewport = rig.chat.view.chat_viewport
     assert "removed as a secret" in accessible_name(row)
     assert "in context" not in accessible_name(row)
     assert [entry.name for group in menu_groups(row) for entry in group] == []
@@ -426,7 +431,8 @@ async def _check_deleting_for_good(rig: WindowRig) -> None:
 
 async def _check_sessions_in_the_trash(rig: WindowRig) -> None:
     """They are a folded group of the list; one is restored, one is deleted with its output, and its Undo."""
-    store, content = rig.workspace.store, make_content(b"only here")
+    store = rig.workspace.store
+    content = make_content(b"only here")
     await store.commit(
         Commit("gone", [tool_answer_event(1, content.data)], [content], summary=make_summary("gone"))
     )

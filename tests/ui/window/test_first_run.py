@@ -58,7 +58,8 @@ async def test_from_the_first_page_a_model_is_connected_and_answers(rig: WindowR
 
     The page comes in place of a folder that is gone.
     """
-    services, page = rig.wiring.services, rig.settings.providers
+    services = rig.wiring.services
+    page = rig.settings.providers
     with pytest.raises(WorkspaceMissing):
         await rig.wiring.workspace_controller.restore_last(rig.folder / "gone")
     welcome = rig.window.places.welcome.get()
@@ -103,7 +104,8 @@ async def test_from_the_first_page_a_model_is_connected_and_answers(rig: WindowR
 async def _check_a_second_provider(rig: WindowRig, port: int) -> None:
     """The workspace uses it once the user says so."""
     await rig.wiring.settings.show("providers")
-    services, editor = rig.wiring.services, rig.settings.providers.editor
+    services = rig.wiring.services
+    editor = rig.settings.providers.editor
     await _add_server(rig, port, "other")
     assert services.settings.model == "llama.cpp/qwen3.gguf"
     press(editor, "use_provider")
@@ -170,7 +172,8 @@ async def _check_its_next_message(rig: WindowRig) -> None:
     await until(rig.attachment_labels, "the image stands above the text")
     prepared = len(rig.events(ApprovalGiven))
     second = await new_window(rig)
-    other, empty = second.window.pages.chat, second.window.pages.chat.empty_state
+    other = second.window.pages.chat
+    empty = second.window.pages.chat.empty_state
     assert other.composer.mode_button.accessibleName() == "Mode: Ask first"
     assert not any("Demo calls" in label.text() for label in empty.findChildren(QLabel))
     press(rig.window, "send_suggestion")
@@ -288,7 +291,8 @@ async def _check_a_workspace_that_cannot_be_opened(rig: WindowRig) -> None:
     """
     assert not rig.banner_text()
     identity = await rig.open_folder("locked")
-    services, commands = rig.wiring.services, rig.window.commands
+    services = rig.wiring.services
+    commands = rig.window.commands
     store = services.registry.store_folder(identity)
     await services.close_workspace(identity)
     store.rename(store.with_name("elsewhere"))

@@ -242,7 +242,8 @@ async def test_compact_uses_what_is_shown_at_once_and_undo_brings_the_messages_b
     async with ChatServer(Summarizer()) as server:
         window = await open_after_two_turns(rig, server, FILES)
         await until(window.use_button.hasFocus, "the text")
-        sent, before = len(server.requests), rig.conversation.window.measure()[0]
+        sent = len(server.requests)
+        before = rig.conversation.window.measure()[0]
         shown = [bullet.accessibleName() for bullet in window.findChildren(BulletView) if bullet.isVisible()]
         used = notes(window)[0].partition("→ ")[2]
         assert shown

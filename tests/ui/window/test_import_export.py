@@ -95,7 +95,8 @@ async def _check_exports_and_imports(rig: WindowRig) -> None:
     await rig.open_folder("first", {"a.txt": "words"})
     await rig.run_turn("What is in this folder?")
     await rig.run_turn(f"Ask {MAILBOX}, with DB_PASSWORD={PASSWORD}")
-    log, session_id = await rig.stored_events(), rig.conversation.session.id
+    log = await rig.stored_events()
+    session_id = rig.conversation.session.id
     await export(rig, "workspace")
     await rig.pick(rig.folder / "all")
     await until(lambda: "all.helix exported" in rig.banner_text(), "the notice")
@@ -236,7 +237,8 @@ async def _check_a_backup(rig: WindowRig, monkeypatch: pytest.MonkeyPatch) -> No
     await until(lambda: "Backup canceled. No workspace was backed up." in rig.banner_text(), "the notice")
 
 
-CLAUDE, PI = "21a2e002-8b63-45db-8e0d-1978fe0600aa", "5f0c0c5e-6c0f-4d2c-8a3e-0f6a1f1d7c11"
+CLAUDE = "21a2e002-8b63-45db-8e0d-1978fe0600aa"
+PI = "5f0c0c5e-6c0f-4d2c-8a3e-0f6a1f1d7c11"
 
 
 def write(path: Path, lines: Sequence[dict[str, Any]], tail: str = "") -> Path:

@@ -237,7 +237,8 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
     """Undo brings it back where it stood, and it starts again."""
     page = await open_page(rig)
     secret = raw_server(name="second", secret_env=("TOKEN",))
-    services, identity = rig.wiring.services, rig.workspace.id
+    services = rig.wiring.services
+    identity = rig.workspace.id
     await services.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
     first, third = (raw_server(name=name, enabled=False) for name in ("first", "third"))
     use_mcp_servers(rig, first, secret, third)
@@ -255,7 +256,8 @@ async def _check_a_removed_server(rig: WindowRig) -> None:
 
 async def _check_trust(rig: WindowRig) -> None:
     """Without trust nothing runs or starts; trust starts the servers."""
-    identity, page = rig.workspace.id, await open_page(rig)
+    identity = rig.workspace.id
+    page = await open_page(rig)
     await rig.wiring.trust.set_trusted(identity, trusted=False)
     await until(lambda: state(page.rows["second"]) == "Folder not trusted", "ended")
     hub = rig.wiring.services.mcp_servers._hubs[identity]

@@ -102,7 +102,8 @@ async def test_models_of_sessions_and_roles_are_chosen_saved_and_missed(
 
 async def _check_a_model_of_a_session(rig: WindowRig, server: ChatServer) -> None:
     """The menu lists what there is; a choice is of its session."""
-    first, button = rig.conversation.session.id, rig.composer.model_button
+    first = rig.conversation.session.id
+    button = rig.composer.model_button
     assert button.toolTip().startswith("Default model for this workspace")
     menu = _model_menu(rig)
     words = [(action.text(), action.isChecked()) for action in menu.actions() if action.text()]
@@ -279,7 +280,8 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
     """Workspace, roles and session follow it, and a removed one."""
     await rig.wiring.services.use_model(rig.workspace.id, "box/large")
     await rig.wiring.workspace_controller.new_session()
-    services, editor = rig.wiring.services, rig.settings.providers.editor
+    services = rig.wiring.services
+    editor = rig.settings.providers.editor
     await services.use_model(rig.workspace.id, "box/small", "fast")
     await services.save_settings(replace(services.settings, long="box/vast"))
     await rig.wiring.settings.show("providers")
@@ -297,7 +299,8 @@ async def _check_a_renamed_provider(rig: WindowRig) -> None:
 
 async def _check_a_new_provider(rig: WindowRig) -> None:
     """From the catalog, without a request, it fills roles; what the user sets then stays."""
-    services, settings = rig.wiring.services, rig.wiring.settings
+    services = rig.wiring.services
+    settings = rig.wiring.settings
     vendor = next(vendor for vendor in services.models.catalog.vendors if vendor.name == "anthropic")
     await settings.show("providers")
     await act(lambda: settings.view.providers.add_vendor(vendor))
@@ -533,7 +536,8 @@ async def test_a_provider_policy_theme_text_size_and_enter_take_effect_and_persi
 
 async def _check_a_saved_provider(rig: WindowRig, server: ChatServer) -> None:
     """It answers from then on, with the headers and fields of the file; a secret one is in no file."""
-    services, page = rig.wiring.services, rig.settings.providers
+    services = rig.wiring.services
+    page = rig.settings.providers
     await rig.wiring.settings.show("providers")
     await act(lambda: page.new_server.add_requested.emit(server.base_url, "sesame"))
     await until(lambda: page.editor.provider.name == "local", "added")

@@ -172,8 +172,10 @@ async def _check_a_long_session(rig: WindowRig) -> None:
 async def _check_a_message_on_its_way(rig: WindowRig) -> None:
     """Until it is recorded the draft begins with it, wherever the user is: it may never get there."""
     await rig.open_folder("on-its-way")
-    composer, workspaces = rig.wiring.composer, rig.wiring.workspace_controller
-    sender, store = rig.conversation, rig.workspace.store
+    composer = rig.wiring.composer
+    workspaces = rig.wiring.workspace_controller
+    sender = rig.conversation
+    store = rig.workspace.store
     session_id = sender.session.id
     async with sender._count_lock:  # its tokens are counted before it is recorded
         rig.type_message("on its way")
@@ -198,9 +200,13 @@ async def _check_a_message_on_its_way(rig: WindowRig) -> None:
 async def _check_a_message_refused_while_its_draft_is_saved(rig: WindowRig) -> None:
     """The draft that is being saved has it already: it does not stand there twice."""
     await rig.open_folder("refused")
-    workspace, conversation = rig.workspace, rig.conversation
-    store, save = workspace.store, workspace.store.save_draft
-    saving, is_saved, is_refused = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    workspace = rig.workspace
+    conversation = rig.conversation
+    store = workspace.store
+    save = workspace.store.save_draft
+    saving = asyncio.Event()
+    is_saved = asyncio.Event()
+    is_refused = asyncio.Event()
 
     async def send(*_: object) -> int:
         await saving.wait()
@@ -255,7 +261,8 @@ async def _check_a_draft_behind_an_unsaved_one(rig: WindowRig) -> None:
 async def _check_a_draft_that_cannot_be_read(rig: WindowRig) -> None:
     """What is typed meanwhile never takes its place, also when the session is left and shown again."""
     second = await rig.open_folder("unread-second")
-    composer, other = rig.wiring.composer, (rig.workspace, rig.conversation)
+    composer = rig.wiring.composer
+    other = (rig.workspace, rig.conversation)
     first = await rig.open_folder("unread-first")
     rig.type_message("stored", send=False)
     closed = rig.workspace, rig.conversation
@@ -359,7 +366,8 @@ async def _check_drafts(rig: WindowRig) -> str:
 
 async def _type_while_a_draft_is_loaded(rig: WindowRig) -> None:
     """What is typed before the stored draft is on screen stands behind it once."""
-    shown, conversation = rig.wiring.session, rig.conversation
+    shown = rig.wiring.session
+    conversation = rig.conversation
     loading = asyncio.get_running_loop().create_task(shown.show(rig.workspace, conversation))
     await asyncio.sleep(0)
     assert rig.composer.text() == ""
@@ -456,7 +464,8 @@ async def _check_a_running_turn(rig: WindowRig) -> None:
 
 async def _check_a_deleted_data_folder(rig: WindowRig) -> None:
     """It is said, and asked about."""
-    data, away = rig.folder / "data", rig.folder / "away"
+    data = rig.folder / "data"
+    away = rig.folder / "away"
     async with rig.answered_by(lambda _: StreamedReply(Text("One")), "deleted"):
         await rig.run_turn("Count")
         stored = list(rig.conversation.session.log)
@@ -534,7 +543,8 @@ async def test_what_is_missing_in_use_or_damaged_is_reported_and_nothing_is_lost
 
 async def _check_a_folder_that_is_moved(rig: WindowRig, identity: str) -> None:
     """It is reported as soon as the user is back, until it is there again or its page says so."""
-    place, moved = rig.folder / "project", rig.folder / "moved"
+    place = rig.folder / "project"
+    moved = rig.folder / "moved"
     assert "folder-missing" not in rig.window.notices.names()
     place.rename(moved)
     QApplication.sendEvent(rig.window, QEvent(QEvent.Type.ActivationChange))
@@ -664,7 +674,8 @@ async def _check_an_error_of_saving(rig: WindowRig) -> None:
 
 async def _index_all(rig: WindowRig, word: str) -> None:
     """Wait for the indexes: what finds no room for its index gives back the room that it has."""
-    store, query = rig.workspace.store, PassageQuery((word,), limit=1)
+    store = rig.workspace.store
+    query = PassageQuery((word,), limit=1)
     while (await store.search(word, limit=1)).unindexed or (await store.find_passages(query)).unindexed:
         pass
 

@@ -131,7 +131,8 @@ async def another_in_front(rig: WindowRig) -> QWidget:
 async def _check_an_approval(rig: WindowRig) -> None:
     two_calls = calls_for_each_message("run_command", '{"command": "sleep 0"}', '{"command": "sleep 1"}')
     async with rig.answered_by(two_calls, "project"):
-        first, session_id = rig.workspace.id, rig.conversation.session.id
+        first = rig.workspace.id
+        session_id = rig.conversation.session.id
         _, messages = listening(rig)
         rig.type_message("Go")
         await until(lambda: len(rig.rows(ApprovalRow)) == 2, "both questions")
@@ -162,8 +163,11 @@ async def _check_an_approval(rig: WindowRig) -> None:
 
 async def _check_errors_and_jobs(rig: WindowRig) -> None:
     async with rig.answered_by(lambda _: api_error(400, "No."), "errors"):
-        watch, beeps, messages = ManualClock(), [], Messages(rig.window)
-        services, session_id = rig.wiring.services, rig.conversation.session.id
+        watch = ManualClock()
+        beeps = []
+        messages = Messages(rig.window)
+        services = rig.wiring.services
+        session_id = rig.conversation.session.id
         notifying = NotificationController(
             rig.window, services, messages, watch, lambda: beeps.append(len(messages.messages))
         )

@@ -113,7 +113,8 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
         await until(lambda: "1 entry verified." in rig.banner_text(), "the outcome")
         assert preview.verified.text.startswith("Verified: "), "of the one that is shown"
 
-        paste, session_id = rig.workspace.contents.attach_paste, rig.conversation.session.id
+        paste = rig.workspace.contents.attach_paste
+        session_id = rig.conversation.session.id
         digests = [(await paste(session_id, f"{name}\n{LOG}")).digest for name in "ab"]
         for answer, count in (("cancel", 0), ("recall", 2)):
             rig.perform(RecallMany(tuple(digests)))
@@ -127,7 +128,8 @@ async def test_what_is_recalled_goes_along_as_the_agent_gets_it(rig: WindowRig) 
 async def _check_the_lines_that_find_has(rig: WindowRig, digest: str) -> None:
     """Their number and cost are known before; other words take the offer away until they are counted."""
     outputs = rig.views.outputs.get()
-    bar, offer = outputs.preview.content.find_bar, outputs.preview.matches_button
+    bar = outputs.preview.content.find_bar
+    offer = outputs.preview.matches_button
     QTest.keyClick(outputs.table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     await until(bar.field.hasFocus, "find is open")
     QTest.keyClicks(bar.field, "failed")
@@ -208,7 +210,8 @@ async def _check_the_request(rig: WindowRig, server: ChatServer) -> None:
     assert output_marker(rig.events(ToolAnswered)[0]) in text.toPlainText()
     reader.switch.view_selected.emit("json")
     reader.page.copy_content()
-    copied, shown = json.loads(QGuiApplication.clipboard().text()), text.toPlainText()
+    copied = json.loads(QGuiApplication.clipboard().text())
+    shown = text.toPlainText()
     assert not reader.changed_button.isVisible()
     await rig.run_turn("And now?")
     sent = next(body for body in server.bodies if body["messages"][-1]["content"] == "And now?")
@@ -288,7 +291,8 @@ async def _check_recall_from_the_cache(rig: WindowRig) -> None:
         await rig.run_turn("Read it")
         (answer_event,) = rig.events(ToolAnswered)
         seq = next(e.seq for e in rig.conversation.session.log if e.event == answer_event)
-        window, before = rig.conversation.window, rig.conversation.window.measure()[0].estimate
+        window = rig.conversation.window
+        before = rig.conversation.window.measure()[0].estimate
         promised = await window.caching_savings(seq)
         await window.cache_now(seq)
         assert rig.events(SweepMade)[-1].anchors, "the names that are kept cost some of it"
@@ -333,8 +337,10 @@ class _RandomRun:
     """A seeded run of everything that changes the content of the next request."""
 
     def __init__(self, rig: WindowRig, seed: int) -> None:
-        self.rig, self._random = rig, Random(seed)
-        self._parts, self._models = count(), cycle(FACTORS)
+        self.rig = rig
+        self._random = Random(seed)
+        self._parts = count()
+        self._models = cycle(FACTORS)
         self._reported: set[str] = set()  # models that have reported their counts
         self._server: ChatServer | None = None
 
@@ -449,7 +455,8 @@ async def test_every_gauge_matches_the_next_request(qapp: QApplication, tmp_path
             rig.window.show_page("timeline")
             for what in play.steps(6):
                 await play.step(what)
-            session_id, share = rig.conversation.session.id, rig.conversation.window.measure()[1].share
+            session_id = rig.conversation.session.id
+            share = rig.conversation.window.measure()[1].share
             totals = await check_cache_totals(rig)
             await rig.wiring.workspace_controller.new_session()
 

@@ -103,7 +103,8 @@ async def test_it_leads_to_workspaces_sessions_messages_and_commands(rig: Window
         await rig.run_turn("Write the invoices")
         second = await rig.open_folder("second")
         await rig.run_turn("Something else")
-        picker, commands = rig.window.picker, rig.window.commands
+        picker = rig.window.picker
+        commands = rig.window.commands
 
         commands.switch_workspace.trigger()
         everything = [
@@ -170,7 +171,8 @@ def _check_marks(picker: Picker) -> None:
 
 async def _check_an_opening_workspace(rig: WindowRig, workspace_id: str) -> None:
     """Closed, its messages are found in its store alone; while it is being opened it is named."""
-    picker, services = rig.window.picker, rig.wiring.services
+    picker = rig.window.picker
+    services = rig.wiring.services
     await rig.wiring.workspace_controller.close_workspace(workspace_id)
     rig.window.commands.switch_workspace.trigger()
     QTest.keyClicks(picker.search, "lexer fixed")
@@ -264,7 +266,8 @@ async def test_a_hit_opens_the_newest_version_that_has_it(rig: WindowRig) -> Non
         await rig.open_folder("project")
         await rig.use_server(server)
         await rig.run_turn("Read the gauge")
-        first, controller = rig.conversation.session.id, rig.wiring.workspace_controller
+        first = rig.conversation.session.id
+        controller = rig.wiring.workspace_controller
         rig.perform(RetryAnswer(rig.rows(TurnFooterRow)[0].key.seq))
         await until(lambda: rig.conversation.session.id != first, "the other version")
         await until(lambda: "A flood" in str(rig.rows(AssistantRow)), "its answer")

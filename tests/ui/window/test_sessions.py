@@ -75,7 +75,8 @@ async def test_sessions_are_archived_pinned_marked_and_hidden_over_a_restart(
 async def _check_archive_and_pin(rig: WindowRig) -> str:
     """By key, taken back by undo, and pinned; none of it counts as use. The session's id."""
     await rig.open_folder("first")
-    session_id, commands = rig.conversation.session.id, rig.window.commands
+    session_id = rig.conversation.session.id
+    commands = rig.window.commands
     sessions = rig.window.sidebar.session_list
     await until(lambda: sessions.index_of(session_id).isValid(), "the list")
     used = (await summary_of(rig, session_id)).updated
@@ -208,7 +209,8 @@ async def _check_an_unused_session(rig: WindowRig) -> None:
     What is typed right after a click on another one is for that.
     """
     await rig.open_folder("unused")
-    first, opener = rig.conversation.session.id, rig.wiring.workspace_controller
+    first = rig.conversation.session.id
+    opener = rig.wiring.workspace_controller
     await until(lambda: listed(rig) == [first], "the only one is listed")
     await rig.run_turn("Hello")
     other = await _begin(rig)
@@ -257,7 +259,8 @@ async def test_a_long_list_of_sessions_keeps_no_click_waiting(rig: WindowRig) ->
     await rig.open_folder("project")
     for number in range(600):
         await rig.workspace.store.commit(Commit(f"{number}", summary=make_summary(f"{number}", number)))
-    sidebar, shown = rig.wiring.sidebar, rig.window.sidebar.session_list
+    sidebar = rig.wiring.sidebar
+    shown = rig.window.sidebar.session_list
     create_task = asyncio.get_running_loop().create_task
     calls = 0
 
@@ -271,7 +274,8 @@ async def test_a_long_list_of_sessions_keeps_no_click_waiting(rig: WindowRig) ->
         await asyncio.sleep(0)
         return calls
 
-    longest, refreshing = 0, create_task(sidebar.refresh())
+    longest = 0
+    refreshing = create_task(sidebar.refresh())
     sys.setprofile(count)
     try:
         while not refreshing.done():
@@ -422,7 +426,8 @@ async def _check_pages(rig: WindowRig) -> None:
     """A page is built once the user goes there, and read once it is in sight."""
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.run_turn("Hello")
-    pages, window = rig.views, rig.window
+    pages = rig.views
+    window = rig.window
     lazy_pages: dict[str, LazyPage[Any]] = {
         "outputs": pages.outputs,
         "timeline": pages.timeline,

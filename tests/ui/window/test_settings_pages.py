@@ -45,7 +45,8 @@ from tests.support.window.window_rig import WindowRig, act, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 
-_CONTROL, _NONE = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.NoModifier
+_CONTROL = Qt.KeyboardModifier.ControlModifier
+_NONE = Qt.KeyboardModifier.NoModifier
 
 
 async def _open_by_key(rig: WindowRig) -> None:
@@ -73,7 +74,8 @@ async def test_the_settings_are_entered_and_left_and_nothing_is_lost(tmp_path: P
 
 
 async def _check_each_way_out(rig: WindowRig) -> None:
-    window, workspace_id = rig.window, rig.workspace.id
+    window = rig.window
+    workspace_id = rig.workspace.id
     window.resize(1_440, 900)
     window.show_page("timeline")
     focused = window.sidebar.search
@@ -167,7 +169,8 @@ async def _check_a_closed_pane(rig: WindowRig) -> None:
 
 async def _check_the_dialogs(rig: WindowRig) -> None:
     """A dialog stands over the page that led to it, and gives the keyboard back."""
-    settings, redaction = rig.settings, rig.wiring.redaction
+    settings = rig.settings
+    redaction = rig.wiring.redaction
     press(settings.names, "page:data")
     button = find_button(settings.data, "forget")
     await until(button.isVisible, "the figures")
@@ -282,7 +285,8 @@ def _type(rig: WindowRig, words: str) -> None:
 async def _check_a_search_in_any_page(rig: WindowRig) -> None:
     """What is found has the keyboard."""
     await rig.wiring.settings.show("providers")
-    view, search = rig.settings, rig.settings.names.search
+    view = rig.settings
+    search = rig.settings.names.search
     rig.window.perform(Find(""))
     assert rig.window.focusWidget() is search.field
 
@@ -320,7 +324,8 @@ async def _check_a_search_in_any_page(rig: WindowRig) -> None:
 async def _check_a_search_in_a_narrow_window(rig: WindowRig) -> None:
     await rig.wiring.settings.show("appearance")
     rig.window.resize(560, 420)
-    view, search = rig.settings, rig.settings.head.search
+    view = rig.settings
+    search = rig.settings.head.search
     await until(search.isVisible, "the search above the pages")
     rig.window.perform(Find(""))
     assert rig.window.focusWidget() is search.field
@@ -367,7 +372,8 @@ async def _check_keys_to_earlier_messages(rig: WindowRig) -> None:
     """They work from the input and nowhere else; from another page the command leads back."""
     for number in range(3):
         await rig.run_turn(f"Question {number}")
-    view, keys = rig.chat.view, rig.window.commands.previous_message.shortcut()
+    view = rig.chat.view
+    keys = rig.window.commands.previous_message.shortcut()
     combination = keys[0]  # type: ignore[index]  # Qt's stubs leave out __getitem__
     places: list[float] = []
     for target in (rig.composer.editor, view, rig.window.sidebar):
@@ -387,7 +393,10 @@ class ScriptedReplays(PolicyReplayWorker):
 
     def __init__(self) -> None:
         super().__init__()
-        self.go, self.fails, self.loads, self.is_closed = asyncio.Event(), False, 0, False
+        self.go = asyncio.Event()
+        self.fails = False
+        self.loads = 0
+        self.is_closed = False
         self.policies: list[ContextPolicy] = []
         self.is_ready = False
 
@@ -419,7 +428,8 @@ class ScriptedReplays(PolicyReplayWorker):
 
     async def effect(self, policy: ContextPolicy, field: str) -> FieldEffect:
         """More protected steps cost more."""
-        own, default = getattr(policy, field), getattr(PROFILES[policy.profile], field)
+        own = getattr(policy, field)
+        default = getattr(PROFILES[policy.profile], field)
         return FieldEffect(field, 1_500.0 * (own - default), 0.01, 0)
 
     async def stay_ready(self, *, is_on: bool) -> None:
@@ -582,7 +592,8 @@ async def _check_a_new_file(rig: WindowRig) -> None:
     """A missing file is made with a comment, which later changes keep, and then opened."""
     await rig.open_folder("new")
     await rig.wiring.settings.show("policy")
-    page, path = rig.settings.policy, _file(rig)
+    page = rig.settings.policy
+    path = _file(rig)
     path.unlink(missing_ok=True)
     with use_browser(("file",)) as editor:
         find_button(page, "open_policy_file").click()
@@ -629,7 +640,8 @@ async def _check_an_edited_file(rig: WindowRig) -> None:
 
 async def _check_the_files_of_other_pages(rig: WindowRig) -> None:
     """The page on screen shows what its files say when the user is back in the window."""
-    services, view = rig.wiring.services, rig.settings
+    services = rig.wiring.services
+    view = rig.settings
     settings_file = services.data_dir.settings_file
     instructions = services.user_instructions.path()
     await rig.wiring.settings.show("instructions")
@@ -654,7 +666,8 @@ async def _check_a_bad_file(rig: WindowRig) -> None:
     await rig.open_folder("bad")
     await rig.change_policy(protect_steps=14)
     await rig.wiring.settings.show("policy")
-    page, bad = rig.settings.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
+    page = rig.settings.policy
+    bad = 'profile = "balanced"\nprotect_steps = "many"\n'
     _file(rig).write_text(bad.replace("protect", "protects"), encoding="utf-8")
     _come_back(rig)
     assert "Line 2: Unknown field protects_steps." in rig.banner_text()

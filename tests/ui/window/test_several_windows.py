@@ -92,7 +92,8 @@ async def _check_two_sessions(rig: WindowRig, second: ControlledWindow) -> str:
 
 async def _check_the_session_on_screen_elsewhere(rig: WindowRig) -> None:
     """A session with messages moves to another window, the one that was closed; this one gets a new one."""
-    first, windows = rig.app_window, rig.wiring.windows
+    first = rig.app_window
+    windows = rig.wiring.windows
     await act(lambda: rig.window.perform(OpenListedSession(_session_titled(rig, "Say hello."))))
     await until(lambda: first.shown_session[1] == _session_titled(rig, "Say hello."), "the first session")
     moved = first.shown_session[1]
@@ -245,7 +246,8 @@ async def _check_deleting_and_restoring(rig: WindowRig, second: ControlledWindow
 async def _check_trust_and_models(rig: WindowRig, second: ControlledWindow) -> None:
     """The other window can send as soon as the folder is trusted here, and names the model chosen here."""
     workspace_id = second.shown_session.workspace_id
-    composer, strip = second.composer.widget, second.window.pages.chat.trust_strip
+    composer = second.composer.widget
+    strip = second.window.pages.chat.trust_strip
     await rig.wiring.trust.set_trusted(workspace_id, False)
     assert strip.isVisible()
     assert not composer.editor.isEnabled()

@@ -91,7 +91,8 @@ def _listeners_of_a_token(rig: WindowRig) -> list[str]:
 
 async def test_an_answer_streams_is_stopped_and_what_waits_is_sent(rig: WindowRig) -> None:
     """No answer starts with the text of the one before; what was queued at a stop is sent with one click."""
-    speaks, ends = asyncio.Event(), asyncio.Event()
+    speaks = asyncio.Event()
+    ends = asyncio.Event()
     lines = "\n\n".join(f"Line {number}" for number in range(60))
     first = StreamedReply(
         Wait(speaks), Text("Answer 0 begins"), Wait(ends), Text(lines), Call("list_directory", "{}")
@@ -184,7 +185,8 @@ async def _check_errors_of_the_server(rig: WindowRig) -> None:
         shown.append(sum(bool(row.text) for row in rig.rows(AssistantRow)))
 
     cut = StreamedReply(Text("Half of it"), Disconnect())
-    refused, option = api_error(401, "Incorrect API key provided"), api_error(400, "no such option")
+    refused = api_error(401, "Incorrect API key provided")
+    option = api_error(400, "no such option")
     busy = api_error(503, "restarting", headers={"retry-after": "300"})
     script = replies_in_order(option, option, cut, text_reply("Half of it and the rest"), refused, busy)
     async with rig.answered_by(script, "project") as server:
@@ -274,7 +276,9 @@ async def test_a_command_at_work_shows_its_lines_and_clock_and_is_stopped(rig: W
     async with rig.answered_by(reply, "project") as server:
         rig.type_message("Wait")
         await until(lambda: rig.rows(ApprovalRow), "a question")
-        before, jobs, turn = composer_y(rig), rig.window.jobs, rig.window.commands
+        before = composer_y(rig)
+        jobs = rig.window.jobs
+        turn = rig.window.commands
         await rig.answer_approval("once")
         await until(lambda: lines(rig) == ("first", "second"), "two lines")
         assert card(rig).state == "running"
@@ -442,7 +446,8 @@ def visible_texts(rig: WindowRig) -> list[str]:
 
 async def test_a_side_question_stands_beside_the_turn(rig: WindowRig) -> None:
     """Asked by its slash command and by its dialog; canceled by its job; what failed leaves nothing."""
-    turn, side = asyncio.Event(), asyncio.Event()
+    turn = asyncio.Event()
+    side = asyncio.Event()
 
     def reply(request: dict[str, Any]) -> Reply:
         if "Why?" in request["messages"][-1]["content"]:
@@ -558,7 +563,8 @@ async def _check_the_sessions(rig: WindowRig) -> None:
         await rig.wiring.sidebar.refresh()
         assert sorted(session.title for session in listed(rig)[1:]) == sorted(TASKS)
         assert all(session.parent == rig.conversation.session.id for session in listed(rig)[1:])
-        parent, viewport = rig.conversation, rig.chat.view.viewport()
+        parent = rig.conversation
+        viewport = rig.chat.view.viewport()
         first, second = (card.subagent_session for card in cards(rig))
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
         await until(lambda: rig.app_window.shown_session.session_id == first, "the first one's session")
@@ -596,7 +602,8 @@ async def _check_a_spent_budget(rig: WindowRig) -> None:
         rig.type_message("/budget 1")
         await until(lambda: rig.events(BudgetSet), "the budget")
         await rig.run_turn("Go")
-        parent, opened = rig.conversation.session.id, cards(rig)[0].subagent_session
+        parent = rig.conversation.session.id
+        opened = cards(rig)[0].subagent_session
         assert [item.state for item in listed(rig)] == ["budget"] * 3
         await rig.wiring.workspace_controller.open_session(opened)
         await rig.wiring.workspace_controller.open_session(parent)

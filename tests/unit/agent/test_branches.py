@@ -46,7 +46,8 @@ async def continue_on(rig: AgentRig, conversation: Conversation) -> None:
 
 async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
     rig = await two_turns()
-    parent, end = rig.conversation.session, len(rig.conversation.session.log)
+    parent = rig.conversation.session
+    end = len(rig.conversation.session.log)
     branch = await rig.workspace.branches.open(parent.id)
     first = branch.session.log[end].event
     assert first == SessionBranched(parent.id, end, "First. (2)")
@@ -61,7 +62,8 @@ async def test_a_branch_has_the_window_of_its_point_and_goes_on_apart() -> None:
 async def test_a_branch_goes_on_with_the_model_and_the_effort_chosen_since() -> None:
     """The user answers for where requests go: the workspace's model is another server, perhaps."""
     rig = await two_turns()
-    session, (first, second) = rig.conversation.session, rig.seqs(UserSpoke)
+    session = rig.conversation.session
+    first, second = rig.seqs(UserSpoke)
     await session.record(ModelChosen("lab/early"))
     await session.record(EffortChosen("low"))
     await session.record(ModelChosen("lab/late"))
@@ -79,7 +81,9 @@ async def test_a_branch_goes_on_with_the_model_and_the_effort_chosen_since() -> 
 async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
     """The second edit of a message is a branch of the same session as the first."""
     rig = await two_turns()
-    parent, message, former = rig.conversation.session, rig.seqs(UserSpoke)[1], "Second."
+    parent = rig.conversation.session
+    message = rig.seqs(UserSpoke)[1]
+    former = "Second."
     for text in ("Second, but better.", "Second, best of all."):
         branch = await rig.workspace.branches.open_for_edit(parent.id, message)
         assert (await rig.store.draft(branch.session.id)).text == former
@@ -91,7 +95,9 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
         assert branch.session.transcript.branch is not None
         assert branch.session.transcript.branch.how == "edit"
         assert branch.session.transcript.branch.parent == rig.workspace.conversations[0].session.id
-        parent, message, former = branch.session, rig.seqs(UserSpoke)[1], text
+        parent = branch.session
+        message = rig.seqs(UserSpoke)[1]
+        former = text
     assert [entry.event.text for entry in parent.log if isinstance(entry.event, UserSpoke)][1] == text
 
 
@@ -99,7 +105,8 @@ async def test_an_edit_begins_before_the_message_and_its_sibling_too() -> None:
 async def test_a_retry_sends_the_parents_request_again(of: type) -> None:
     """Byte for byte, whichever event of the turn was pointed at, and again from the retry itself."""
     rig = await two_turns()
-    parent, seq = rig.conversation.session, rig.seqs(of)[0]
+    parent = rig.conversation.session
+    seq = rig.seqs(of)[0]
     for _ in range(2):
         branch = await rig.workspace.branches.open_for_retry(rig.conversation.session.id, seq)
         assert branch.session.transcript.unfinished_end_seq
@@ -200,7 +207,8 @@ async def test_a_rewind_to_the_first_message_has_the_title_of_the_session() -> N
 @pytest.mark.parametrize("seq", [-1, 10**6])
 async def test_what_is_no_point_is_refused(seq: int) -> None:
     rig = await two_turns()
-    session, before = rig.conversation.session, await rig.store.sessions()
+    session = rig.conversation.session
+    before = await rig.store.sessions()
     for attempt in (
         rig.workspace.branches.open,
         rig.workspace.branches.open_for_retry,

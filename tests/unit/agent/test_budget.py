@@ -102,11 +102,13 @@ async def test_an_answer_without_a_report_costs_what_was_shown_before_it() -> No
     await (await rig.begin()).run("Go.")
     await rig.conversation.send("Go on.")
     await rig.wait_until(lambda: len(rig.model.requests) == 2)
-    used, cost = rig.conversation.window.measure()[1].used, rig.conversation.window.cost().cost
+    used = rig.conversation.window.measure()[1].used
+    cost = rig.conversation.window.cost().cost
     before = rig.conversation.budget.spent
     waits.set()
     await rig.wait_until(lambda: not rig.conversation.is_running)
-    answer, spent = rig.events(AssistantSpoke)[-1], rig.conversation.budget.spent
+    answer = rig.events(AssistantSpoke)[-1]
+    spent = rig.conversation.budget.spent
     assert cost is not None
     assert spent.tokens - before.tokens == used + answer.tokens
     assert spent.cost - before.cost == pytest.approx(cost + answer.tokens * PRICED.price_out / 1_000_000)
@@ -139,7 +141,8 @@ async def test_subagents_spend_from_the_budget_of_their_parent() -> None:
     answers = rig.events(ToolAnswered)
     assert not any(answer.ok for answer in answers)
     assert all("The budget of the parent session is used up" in answer.text for answer in answers)
-    own, spent = rig.conversation.session.transcript.spending, rig.conversation.budget.spent
+    own = rig.conversation.session.transcript.spending
+    spent = rig.conversation.budget.spent
     assert spent.tokens == own.tokens + sum(answer.delegated.tokens for answer in answers) >= 3_000
     assert spent.tokens - 400 * 2 < 3_000, "neither began a call when it was spent"
     again = rig.create_workspace(rig.store, PLAIN)

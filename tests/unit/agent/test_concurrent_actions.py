@@ -157,7 +157,8 @@ class RandomUser:
 
     async def _accept(self) -> None:
         if self.draft is not None:
-            draft, self.draft = self.draft, None
+            draft = self.draft
+            self.draft = None
             text = draft.text.replace("A fact", "My fact") if self.chance.random() < 0.8 else None
             await self.rig.conversation.handovers.writer.commit(draft, text)
 
@@ -168,9 +169,11 @@ class RandomUser:
 
     async def do_rare(self) -> None:
         """Let an edited draft overtake a handover, and undo and redo it: a rare case. Call when idle."""
-        conversation, self.unreachable = self.rig.conversation, 0.0
+        conversation = self.rig.conversation
+        self.unreachable = 0.0
         draft = await self._draft_something()
-        self.patient, summaries = True, self.summaries
+        self.patient = True
+        summaries = self.summaries
         conversation.handovers.start()
         await self.rig.wait_until(lambda: self.summaries > summaries)
         # In fewer words: a longer text than a draft that frees nothing is refused.

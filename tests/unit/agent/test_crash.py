@@ -142,7 +142,8 @@ async def test_a_call_that_waited_for_approval_in_a_crash_is_said_not_to_have_ru
 
 async def store_after_crash(rig: AgentRig) -> GatedStore:
     """Return a copy of the store as a crash would leave it now: the log, and what was saved unrecorded."""
-    session_id, store = rig.conversation.session.id, GatedStore()
+    session_id = rig.conversation.session.id
+    store = GatedStore()
     await store.commit(Commit(session_id, await rig.store.events(session_id)))
     unrecorded = await rig.store.draft(session_id)
     await store.save_draft(session_id, unrecorded.text)
@@ -153,7 +154,8 @@ async def store_after_crash(rig: AgentRig) -> GatedStore:
 
 async def half_answered(store: GatedStore | None = None) -> tuple[AgentRig, asyncio.Event]:
     """Return a conversation that began an answer a second ago, and the event that ends it."""
-    more, end = asyncio.Event(), asyncio.Event()
+    more = asyncio.Event()
+    end = asyncio.Event()
     answer: ScriptedReply = [
         TextDelta("I found "),
         more,
@@ -193,7 +195,9 @@ async def test_a_crash_leaves_what_stood_on_screen_of_an_answer_a_second_before(
 
 async def test_a_very_long_answer_is_saved_more_seldom() -> None:
     """Each save writes all of it: once a second, the end of an endless answer would only be written."""
-    second, third, end = asyncio.Event(), asyncio.Event(), asyncio.Event()
+    second = asyncio.Event()
+    third = asyncio.Event()
+    end = asyncio.Event()
     long = "word " * 250_000
     answer: ScriptedReply = [
         TextDelta(long),
@@ -225,7 +229,8 @@ async def test_a_very_long_answer_is_saved_more_seldom() -> None:
 
 
 async def test_a_request_that_was_stopped_or_killed_is_counted_once() -> None:
-    started, never = asyncio.Event(), asyncio.Event()
+    started = asyncio.Event()
+    never = asyncio.Event()
 
     def silent(_: ModelRequest) -> ScriptedReply:
         started.set()
@@ -474,7 +479,8 @@ async def _check_continues(rig: AgentRig, workspace: OpenWorkspace, draft: Draft
     assert lint(rig.model.requests[-1].messages) == []
     assert not conversation.session.transcript.turn_open
     await conversation.session.drain()
-    store, session = workspace.store, conversation.session
+    store = workspace.store
+    session = conversation.session
     assert await store.events(session.id) == session.log
     assert await store.draft(session.id) == draft
     for digest in {digest for recorded in session.log for digest in digests_in(recorded.event)}:

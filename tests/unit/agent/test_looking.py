@@ -120,7 +120,8 @@ async def test_an_output_that_is_only_shown_is_read_listed_and_found_until_it_is
             for descending in (False, True):
                 sort = EntrySort(column, descending)
                 whole = [entry.digest for entry in (await store.page(order=sort)).entries]
-                paged, cursor = [], ""
+                paged = []
+                cursor = ""
                 while True:
                     page = await store.page(cursor, limit=3, order=sort)
                     paged += [entry.digest for entry in page.entries]

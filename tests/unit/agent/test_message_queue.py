@@ -63,7 +63,8 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
         ("And be quick.", True),
         ("Later.", False),
     ]
-    request, info = rig.model.requests[1], rig.model.info
+    request = rig.model.requests[1]
+    info = rig.model.info
     assert [message.role for message in request.messages[-5:]] == [
         *("assistant", "tool", "tool", "user", "user")
     ]
@@ -126,7 +127,8 @@ async def test_steering_during_the_last_answer_continues_the_turn() -> None:
 async def test_a_queued_message_can_be_changed_until_it_is_sent() -> None:
     """Text, order and purpose; a removed one is not sent, and a sent one cannot be changed."""
     rig = await start_turn()
-    conversation, queue = rig.conversation, rig.conversation.queue
+    conversation = rig.conversation
+    queue = rig.conversation.queue
     for text in ("One.", "Two.", "Three.", "Four."):
         await conversation.send(text)
     first, two, three, four = (line.seq for line in queue.pending)

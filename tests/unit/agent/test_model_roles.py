@@ -28,7 +28,8 @@ from tests.support.scripted_model import ScriptedModel, ScriptedReply, replies_i
 from tests.support.tables import for_each
 
 VISION_MODEL = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
-GOOD, BAD = png(64, 48), png(9, 9)
+GOOD = png(64, 48)
+BAD = png(9, 9)
 
 
 def refuse_bad_image(request: ModelRequest) -> ScriptedReply:
@@ -150,7 +151,8 @@ def test_a_longer_deadline_asks_again() -> None:
 
 def test_listeners_hear_of_what_changes() -> None:
     """A model that is not remembered can be tried again without a word."""
-    slow_models, counts = SlowModels(SteppedClock()), list[int]()
+    slow_models = SlowModels(SteppedClock())
+    counts = list[int]()
     slow_models.listen(lambda: counts.append(len(slow_models.remembered)))
     slow_models.try_again("box/large")
     slow_models.add("box/large", 10)
@@ -158,7 +160,8 @@ def test_listeners_hear_of_what_changes() -> None:
     assert counts == [1, 0]
 
 
-OWN, NOW = ModelInfo("lab", "own"), ModelInfo("lab", "now")
+OWN = ModelInfo("lab", "own")
+NOW = ModelInfo("lab", "now")
 DEMO = ModelInfo("demo", "offline", demo=True)
 
 
@@ -206,7 +209,8 @@ def test_which_changes_need_the_user_s_agreement(
 
 def test_an_agreement_ends_when_another_model_answers() -> None:
     agreed = ModelChosen("", accepted="lab/now")
-    own, now = AssistantSpoke("Mine.", "lab/gone", 1), AssistantSpoke("Yours.", "lab/now", 1)
+    own = AssistantSpoke("Mine.", "lab/gone", 1)
+    now = AssistantSpoke("Yours.", "lab/now", 1)
     for answer, accepted in ((own, ""), (now, "lab/now")):
         later = (UserSpoke("And?", 1), answer, TurnEnded("done"))
         assert answered_by("lab/gone", agreed, *later).accepted_model == accepted

@@ -67,7 +67,8 @@ async def test_a_message_that_fills_the_window_by_the_model_s_count_is_refused()
     """Before anything is recorded: it would block all others."""
     rig, conversation = await calibrated_rig(Reporting("one", 1.5))
     log = list(conversation.session.log)
-    limit, factor = conversation.window.message_limit, factor_of(conversation)
+    limit = conversation.window.message_limit
+    factor = factor_of(conversation)
     with pytest.raises(MessageTooLarge, match=f"this model has room for {round(limit * factor):,}"):
         await conversation.send("word " * limit * 2)
     assert rig.conversation.session.log == log
@@ -105,7 +106,8 @@ async def test_a_session_s_own_report_takes_over() -> None:
 
 async def test_the_ratio_survives_a_model_switch() -> None:
     """Each model has a ratio of its own; switching back, also in another session, restores it."""
-    model, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    model = Reporting("one", 1.5)
+    other = Reporting("other", 2.0)
     rig, first = await calibrated_rig(model)
     known_ratio = factor_of(first)
     await rig.workspace.set_models(other)
@@ -123,7 +125,8 @@ async def test_the_ratio_survives_a_model_switch() -> None:
 
 async def test_the_ratio_survives_a_restart() -> None:
     """The list of sessions keeps it, by model; the newest session with one counts."""
-    main, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    main = Reporting("one", 1.5)
+    other = Reporting("other", 2.0)
     rig, first = await calibrated_rig(main)
     known_ratios = {main.info.label: factor_of(first)}
     rig.clock.advance_s(60)
@@ -148,7 +151,8 @@ async def test_the_ratio_survives_a_restart() -> None:
 
 
 async def test_a_session_keeps_the_ratio_of_its_former_model_over_a_restart() -> None:
-    model, other = Reporting("one", 1.5), Reporting("other", 2.0)
+    model = Reporting("one", 1.5)
+    other = Reporting("other", 2.0)
     rig, first = await calibrated_rig(model)
     workspace = rig.create_workspace(rig.store, BALANCED)
     await workspace.set_models(other)
@@ -199,7 +203,8 @@ async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritte
     model = Reporting("one", 1.5)
     rig, conversation = await calibrated_rig(model)
     large = conversation.session.transcript.messages.items[0].seq
-    gate, reports = asyncio.Event(), model.script
+    gate = asyncio.Event()
+    reports = model.script
     model.script = lambda request: [TextDelta("I "), gate, *reports(request)]
     await conversation.send("Go on.")
     await rig.wait_until(lambda: bool(conversation.response.text))
@@ -212,7 +217,8 @@ async def test_an_answer_names_the_end_of_its_request_if_the_window_was_rewritte
         await rig.wait_until_idle()
     first, second = rig.events(AssistantSpoke)
     assert (first.sent_after, second.sent_after) == (0, sent)
-    transcript, (window, gauge) = conversation.session.transcript, conversation.window.measure()
+    transcript = conversation.session.transcript
+    window, gauge = conversation.window.measure()
     assert not gauge.is_reported
     assert gauge.used == pytest.approx(window.estimate * gauge.ratio, rel=0.05)
     assert gauge.used < second.estimate
@@ -239,7 +245,8 @@ def caching_server(request: ModelRequest) -> ScriptedReply:
 
 async def test_requests_of_a_session_name_its_key_and_their_layers() -> None:
     rig = AgentRig(ScriptedModel(caching_server, CLAUDE), PROFILES["plain"])
-    first, second = await rig.begin(), await rig.workspace.create_session()
+    first = await rig.begin()
+    second = await rig.workspace.create_session()
     for conversation in (first, first, second):
         await conversation.run("Go on.")
     sent = [request.cache or CacheHints() for request in rig.model.requests]
@@ -268,7 +275,8 @@ async def test_after_a_long_pause_the_longer_lifetime_is_asked_for_and_counts() 
 
 async def bill(pause_s: int, keep_long: bool | None) -> float:
     """Return the US dollars of eight long questions with pauses between; None: the lifetime it asks for."""
-    cache, cost = PromptCacheScript(lambda _: text_reply("Done.")), 0.0
+    cache = PromptCacheScript(lambda _: text_reply("Done."))
+    cost = 0.0
 
     def answer(request: ModelRequest) -> ScriptedReply:
         nonlocal cost
@@ -276,7 +284,9 @@ async def bill(pause_s: int, keep_long: bool | None) -> float:
         is_long = wants_long if keep_long is None else keep_long
         cache.now_s = rig.clock() / 1_000
         cache(json.loads(encode_request(CLAUDE, request, max_output_tokens=100, keep_long=is_long).body))
-        size, read, writes = cache.inputs[-1], cache.reads[-1], cache.writes[-1]
+        size = cache.inputs[-1]
+        read = cache.reads[-1]
+        writes = cache.writes[-1]
         usage = Usage(size, 20, read, writes, writes if is_long else 0, True, True)
         cost += call_cost(CLAUDE, usage)
         return [ModelResponse("Done.", usage=usage, cache_lifetime_s=3_600 if is_long else 0)]
@@ -290,7 +300,8 @@ async def bill(pause_s: int, keep_long: bool | None) -> float:
 
 async def test_the_lifetime_that_is_asked_for_is_the_cheaper_one() -> None:
     """Against a cache by Anthropic's rules: with pauses of eight minutes the hour, else the five minutes."""
-    quick, pauses = MINUTE_S // 2, 8 * MINUTE_S
+    quick = MINUTE_S // 2
+    pauses = 8 * MINUTE_S
     assert await bill(quick, None) == await bill(quick, False) < await bill(quick, True)
     assert await bill(pauses, None) < 0.5 * await bill(pauses, False)
     assert await bill(pauses, None) < 1.1 * await bill(pauses, True)

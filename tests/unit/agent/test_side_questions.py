@@ -119,7 +119,8 @@ async def test_an_answer_without_a_report_costs_by_what_the_provider_has_cached(
 
 async def test_canceling_records_what_had_come() -> None:
     """Where no word had come only what it cost; closing the session waits for the record, too."""
-    rig, gate = rig_of(), asyncio.Event()
+    rig = rig_of()
+    gate = asyncio.Event()
     conversation = await rig.begin()
     rig.model.side_script = lambda _: [gate]
     async with asyncio.TaskGroup() as group:

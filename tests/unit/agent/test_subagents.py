@@ -103,10 +103,8 @@ async def test_windows_are_separate() -> None:
     await rig.begin()
     await rig.say(PARENT_PROMPT, "And now?")
     await rig.assert_consistent()
-    parents, child_requests = (
-        requests_text(rig.requests_of(PARENT_PROMPT)),
-        requests_text(rig.requests_of("alpha")),
-    )
+    parents = requests_text(rig.requests_of(PARENT_PROMPT))
+    child_requests = requests_text(rig.requests_of("alpha"))
     assert "childs-" not in parents
     assert "the result" in parents
     assert "parents-" not in child_requests
@@ -481,7 +479,8 @@ async def test_stopping_the_parent_stops_its_subagents_at_any_moment(slow: int) 
 
 async def test_closing_interrupts_subagents_at_any_moment() -> None:
     """They end as their parent does, interrupted. A workspace can be closed while they run."""
-    ends, texts = set(), set()
+    ends = set()
+    texts = set()
     for passes in range(0, await (await start_parent_with_subagents(0)).passes_until_idle() + 2, 2):
         rig = await start_parent_with_subagents(0)
         for _ in range(passes):

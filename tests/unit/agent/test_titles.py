@@ -76,7 +76,8 @@ async def test_the_first_answer_titles_the_session_once_and_no_turn_is_another_f
 
 
 async def test_what_the_user_types_while_it_runs_stays_and_the_request_is_paid_for() -> None:
-    rig, gate = await rig_with(), asyncio.Event()
+    rig = await rig_with()
+    gate = asyncio.Event()
     rig.model.title_script = lambda _: [gate, *text_reply("A title of the model")]
     await rig.conversation.run("Fix the ports.")
     await rig.wait_until(lambda: rig.model.title_requests)

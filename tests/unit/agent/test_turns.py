@@ -409,7 +409,8 @@ async def test_what_was_attached_before_is_named_only_while_it_stands_there() ->
 
 async def test_a_recalled_text_of_a_file_that_was_edited_since_says_so() -> None:
     """As the history is when the message is sent, and again when that is sent elsewhere."""
-    log, text = CallLog(), "x = 1"
+    log = CallLog()
+    text = "x = 1"
     log.call("read_file", text, path="a.py")
     recalled = Attachment(digest_of(text.encode()), "read_file a.py", text, 3, len(text))
     assert await attachments_as_sent([recalled], log.transcript, WordCounter()) == (recalled,)

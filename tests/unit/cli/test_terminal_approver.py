@@ -46,7 +46,8 @@ class _Terminal(io.StringIO):
 
 async def test_questions_are_asked_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     user, terminal = pytest.importorskip("pty").openpty()
-    screen, approver = _Terminal(), TerminalApprover("deny")
+    screen = _Terminal()
+    approver = TerminalApprover("deny")
     with os.fdopen(terminal, encoding="utf-8") as stdin:
         monkeypatch.setattr(sys, "stdin", stdin)
         monkeypatch.setattr(sys, "stderr", screen)

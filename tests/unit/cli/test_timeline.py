@@ -117,7 +117,8 @@ def test_each_line_says_what_the_row_in_the_window_says(
     simulator: SessionSimulator, is_managed: bool
 ) -> None:
     """What it did, what it made of the context, why, and whether it was undone."""
-    log, frame = simulator.log, simulator.frame
+    log = simulator.log
+    frame = simulator.frame
     points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
     listed = [line.split("  ", 1) for line in rewrite_lines(log, is_managed=is_managed)]
     lines = {line[0]: line[1] for line in listed if line[0]}

@@ -95,7 +95,8 @@ def test_a_file_in_the_way_is_refused_with_cause_and_remedy(tmp_path: Path) -> N
 
 def test_a_workspace_folder_is_named_by_its_uuid() -> None:
     """A UUID and its text give the same folder."""
-    data, uuid = DataDir(Path("data")), uuid4()
+    data = DataDir(Path("data"))
+    uuid = uuid4()
     assert (
         data.workspace_dir(uuid) == data.workspace_dir(str(uuid).upper()) == data.workspaces_dir / str(uuid)
     )

@@ -19,7 +19,8 @@ from helix_desktop.config.settings_file import SettingsFile
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.model_spec import LearnedWindow
 
-SMALL, LARGE = ModelEntry(name="small"), ModelEntry(name="large")
+SMALL = ModelEntry(name="small")
+LARGE = ModelEntry(name="large")
 BOX = Provider(name="box", base_url="http://127.0.0.1:1/v1", models=(SMALL, LARGE))
 LAB = Provider(name="lab", base_url="http://127.0.0.1:2/v1")
 START = Settings(model="box/small", providers=(BOX, LAB), shortcuts={"copy": ["Ctrl+C"]})
@@ -66,7 +67,8 @@ def with_address(provider: str, address: str) -> Edit:
 
 
 async def test_each_process_keeps_what_the_other_has_set(file: Path) -> None:
-    window, command = Process(file), Process(file)
+    window = Process(file)
+    command = Process(file)
     await command.change(with_entry("box", replace(SMALL, learned=LearnedWindow(8_192, "too long"))))
     await window.change(lambda settings: replace(settings, theme="dark"))
     await window.change(with_entry("box", replace(LARGE, price_in=3.0, price_out=9.0)))
@@ -86,7 +88,8 @@ async def test_each_process_keeps_what_the_other_has_set(file: Path) -> None:
 
 
 async def test_the_last_one_that_sets_a_field_wins_also_over_a_removal(file: Path) -> None:
-    window, command = Process(file), Process(file)
+    window = Process(file)
+    command = Process(file)
     await window.change(with_address("box", "http://127.0.0.1:8/v1"))
     await command.change(with_address("box", "http://127.0.0.1:9/v1"))
     await window.change(lambda settings: settings.with_provider_removed("lab"))

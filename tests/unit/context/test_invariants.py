@@ -123,7 +123,8 @@ def check_the_window_is_a_pure_function(simulator: SessionSimulator) -> None:
 
 def check_a_reused_projector_matches_a_new_one(simulator: SessionSimulator) -> None:
     """After every event, whatever it projected before."""
-    transcript, projector = Transcript(), Projector()
+    transcript = Transcript()
+    projector = Projector()
     for recorded in simulator.log:
         transcript.apply(recorded)
         assert projector.project(transcript, simulator.policy, simulator.frame) == project(
@@ -300,7 +301,8 @@ def check_the_tail_is_protected(simulator: SessionSimulator) -> None:
 
     What is superseded has only the two newest calls as its tail.
     """
-    policy, transcript = simulator.policy, simulator.transcript
+    policy = simulator.policy
+    transcript = simulator.transcript
     for candidate in caching.sweep_candidates(transcript, policy, simulator.gauge()):
         item = transcript.messages.item(candidate.seq)
         assert item is not None
@@ -342,7 +344,8 @@ def test_5_what_is_excluded_stands_in_no_request(simulator: SessionSimulator) ->
     transcript = simulator.transcript
     texts = {entry.seq: message.text for entry, message in entries_and_messages(simulator)}
     for seq, event in transcript.rewrites.excluded.items():
-        content, item = simulator.contents[event.digest], transcript.messages.item(seq)
+        content = simulator.contents[event.digest]
+        item = transcript.messages.item(seq)
         if seq in texts:
             assert event.text in texts[seq]
             assert bare_marker(event.digest) in event.text
@@ -363,7 +366,8 @@ def entries_and_messages(simulator: SessionSimulator) -> Iterator[tuple[LogItem,
 
 def check_no_automatic_rewrite_makes_the_window_larger(simulator: SessionSimulator) -> None:
     """Sweeps, folds and condensed notes free what they say they free."""
-    transcript, projector = Transcript(), Projector()
+    transcript = Transcript()
+    projector = Projector()
     before = 0
     for recorded in simulator.log:
         transcript.apply(recorded)
@@ -472,7 +476,8 @@ def test_an_event_must_follow_the_last() -> None:
 @given(histories((*DEFAULT_ACTIONS, "side_question", "side_question")))
 def test_2_side_questions_leave_no_trace_in_any_window(simulator: SessionSimulator) -> None:
     """The same window, byte for byte, before and after each; no window, cover or index has a word of it."""
-    transcript, projector = Transcript(), Projector()
+    transcript = Transcript()
+    projector = Projector()
     for recorded in simulator.log:
         is_side_question = isinstance(recorded.event, SideQuestionAnswered)
         before = project(transcript, simulator.policy, simulator.frame) if is_side_question else None
@@ -532,6 +537,7 @@ def test_the_prompt_cache_is_not_invalidated_at_every_step() -> None:
     simulator = build_history(200, size=3_000)
     broken = 0
     for previous, later in pairwise(simulator.sent_requests):
-        before, after = previous.request.messages, later.request.messages
+        before = previous.request.messages
+        after = later.request.messages
         broken += after[: len(before)] != before
     assert 1 <= broken <= 0.12 * len(simulator.sent_requests)

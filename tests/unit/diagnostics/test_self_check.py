@@ -19,7 +19,8 @@ class Chain:
 
     def __init__(self, *, forgets_values: bool = False, refuses_deletes: bool = False) -> None:
         self.items: dict[str, str] = {}
-        self._forgets_values, self._refuses_deletes = forgets_values, refuses_deletes
+        self._forgets_values = forgets_values
+        self._refuses_deletes = refuses_deletes
 
     def get_password(self, _service: str, username: str) -> str | None:
         return self.items.get(username)

@@ -115,7 +115,9 @@ def test_edits_apart_from_each_other_are_both_applied(
     """Neighboring lines are too near: whether both edits fit each other is for the user to say."""
     base = [f"line {number}".encode() for number in range(40)]
     their_places -= {place + near for place in our_places for near in (-1, 0, 1)}
-    ours, theirs, both = list(base), list(base), list(base)
+    ours = list(base)
+    theirs = list(base)
+    both = list(base)
     for place in our_places:
         ours[place] = both[place] = b"our %d" % place
     for place in their_places:
@@ -240,7 +242,8 @@ def test_what_is_no_text_has_no_hunks(before: bytes | None, after: bytes | None,
 
 
 def test_states_that_are_no_contents_are_described() -> None:
-    link, text = FileState("link", target="/etc"), FileState(digest="1" * 64, size=3, mode=0o644)
+    link = FileState("link", target="/etc")
+    text = FileState(digest="1" * 64, size=3, mode=0o644)
     assert diff_states(text, b"abc", link, None).kind == "link"
     assert diff_states(None, None, FileState("folder", mode=0o755), None).kind == "folder"
     changed = diff_states(text, None, FileState(digest="1" * 64, size=3, mode=0o755), None)
@@ -300,7 +303,8 @@ def _state(place: Place) -> tuple[FileState | None, bytes | None]:
 
 
 def _changed(path: str, before: Place, after: Place, moved_from: str = "") -> PatchFile:
-    old, new = _state(before), _state(after)
+    old = _state(before)
+    new = _state(after)
     return PatchFile(FileChange(path, old[0], new[0], moved_from), diff_states(*old, *new))
 
 
@@ -386,13 +390,15 @@ def test_a_move_is_a_rename_once_and_a_copy_after_that(tmp_path: Path) -> None:
 
 
 def test_what_is_no_text_is_only_named() -> None:
-    old, new = (b"\0a", 0o644), (b"\0b", 0o644)
+    old = (b"\0a", 0o644)
+    new = (b"\0b", 0o644)
     assert patch_text([_changed("x", old, new)]) == ("diff --git a/x b/x\nBinary files a/x and b/x differ\n")
     folder = FileChange("dir", None, FileState("folder", mode=0o755))
     assert not patch_text([PatchFile(folder, diff_states(None, None, folder.after, None))])
 
 
-FOLDER, FILE = FileState("folder", mode=0o755), FileState(digest="a" * 64, size=3, mode=0o644)
+FOLDER = FileState("folder", mode=0o755)
+FILE = FileState(digest="a" * 64, size=3, mode=0o644)
 
 
 def test_folders_of_new_files_and_the_old_places_of_moved_ones_are_implied() -> None:

@@ -237,7 +237,8 @@ def test_many_rules_mean_what_few_mean(
     """The look-up by letters leaves out only rules that would not fit."""
     text = "\n".join(line for group in lines for line in group)
     padding = "\n".join(f"*no*such{at}*name*" for at in range(100))
-    few, many = IgnoreRules(text, ignores_case), IgnoreRules(f"{padding}\n{text}", ignores_case)
+    few = IgnoreRules(text, ignores_case)
+    many = IgnoreRules(f"{padding}\n{text}", ignores_case)
     for parts in files:
         for names in (parts, [name.upper() for name in parts]):
             assert few.ignores(names) == many.ignores(names)
@@ -248,7 +249,8 @@ def test_letters_that_stand_for_others_are_not_required() -> None:
     """The Kelvin sign is a k where case is ignored, a dotless i an i: no file of that name is let through."""
     padding = "\n".join(f"*no*such{at}*name*" for at in range(100))
     for glob, name in (("*k?y*", "my\u212aeys"), ("*s?cret*", "a\u017fecrets"), ("*?id*", "g\u0131ds")):
-        few, many = IgnoreRules(glob, True), IgnoreRules(f"{glob}\n{padding}", True)
+        few = IgnoreRules(glob, True)
+        many = IgnoreRules(f"{glob}\n{padding}", True)
         assert few.verdict(name) == many.verdict(name)
 
 

@@ -27,7 +27,8 @@ def test_a_listener_is_called_until_it_unsubscribes() -> None:
 
 def test_a_listener_is_called_with_the_types_that_it_wants() -> None:
     """In the order of subscription, also where one change is told as two objects."""
-    listeners, calls = TypedListeners(), list[str]()
+    listeners = TypedListeners()
+    calls = list[str]()
     listeners.on(str, lambda text: calls.append(f"first {text}"))
     unsubscribe = listeners.on(int | str, lambda value: calls.append(f"second {value}"))
     listeners.on(int, lambda number: calls.append(f"third {number}"))
@@ -41,7 +42,8 @@ def test_a_listener_is_called_with_the_types_that_it_wants() -> None:
 
 
 def test_what_a_change_is_about_comes_before_it() -> None:
-    listeners, calls = TypedListeners(), list[tuple[str, int]]()
+    listeners = TypedListeners()
+    calls = list[tuple[str, int]]()
     listeners.on(int, lambda name, number: calls.append((name, number)))
     listeners.notify(3, about=("session",))
     assert calls == [("session", 3)]

@@ -98,8 +98,10 @@ def test_every_model_has_a_window_that_leaves_space(specs: list[ModelSpec]) -> N
 
 def test_a_source_that_says_free_wins_over_the_prices_of_a_later_one() -> None:
     """A price of the user's own wins over it."""
-    free, priced = ModelSpec(free=True), ModelSpec(price_in=3.0, price_out=15.0)
-    reported, published = SourcedSpec("server", "", free), SourcedSpec("catalog", "", priced)
+    free = ModelSpec(free=True)
+    priced = ModelSpec(price_in=3.0, price_out=15.0)
+    reported = SourcedSpec("server", "", free)
+    published = SourcedSpec("catalog", "", priced)
     assert resolve_spec(reported, published).model_info("here", "m").free
     assert resolve_spec(reported, published).number("price_in") == 0
     assert not resolve_spec(SourcedSpec("you", "", priced), reported).is_free
@@ -262,7 +264,8 @@ def test_what_the_demo_model_played_was_not_sent() -> None:
 def test_calls_of_one_event_are_priced_each_by_its_model() -> None:
     """A summary that another model had to write, and a stopped demo model: what has no price is known."""
     usage = Usage(1_000, 20)
-    local, demo = ModelInfo("local", "m"), ModelInfo("demo", "demo", demo=True)
+    local = ModelInfo("local", "m")
+    demo = ModelInfo("demo", "demo", demo=True)
     mixed = call_spending(PRICED, usage) + call_spending(local, usage)
     failed = HandoverFailed("", spent=mixed.tokens, cost=mixed.cost, unpriced=mixed.unpriced)
     assert (spending_of(failed).unpriced, spending_of(failed).cost > 0) == (1_020, True)

@@ -97,7 +97,9 @@ def test_any_query_is_parsed_or_refused(query: str) -> None:
     assert all(word.strip() and "\n" not in word for word in words)
 
 
-DATED, PINNED, ARCHIVED = ListPlace(), ListPlace(pinned=True), ListPlace(archived=True)
+DATED = ListPlace()
+PINNED = ListPlace(pinned=True)
+ARCHIVED = ListPlace(archived=True)
 
 
 def line(

@@ -78,7 +78,8 @@ def test_what_a_cut_leaves_of_a_text_is_removed(secret: str) -> None:
     redaction = Redaction(RedactionRequest(secret), TIMESTAMP_MS)
     least = min(8, len(secret) // 2)
     for place in range(least, len(secret) - least + 1):
-        head, rest = secret[:place], secret[place:]
+        head = secret[:place]
+        rest = secret[place:]
         for text, clean in (
             (f"key: {head}…", "key: [F]…"),
             (f"key: {head} […] and more", "key: [F] […] and more"),
@@ -107,7 +108,8 @@ def test_space_before_a_text_is_not_a_part_of_it() -> None:
 
 def test_many_equal_characters_do_not_hold_up_the_search() -> None:
     """An output can have any number of them, and another text a part behind a cut."""
-    text, removed = f"…{'ab' * 200_000}!", f"x{'ab' * 100_000}c"
+    text = f"…{'ab' * 200_000}!"
+    removed = f"x{'ab' * 100_000}c"
     assert redact_cut_rest(text, removed, "[F]", SURE) == f"…[F]{'ab' * 100_000}!"
 
 
@@ -151,7 +153,8 @@ def test_names_and_code_that_look_like_a_key_stay() -> None:
 
 
 def test_what_has_the_form_of_a_key_or_an_address_is_removed_and_digests_stay() -> None:
-    digest, identity = "9f3a" * 16, "0a1b2c3d-1111-4222-8333-444455556666"
+    digest = "9f3a" * 16
+    identity = "0a1b2c3d-1111-4222-8333-444455556666"
     text = PrivateDetails(HOME).redact(
         "api_key=abcdef123456 Authorization: Bearer qwertyuiop1 https://ada:pw@host/x ada.l@example.org "
         f"sk-proj-abcdefghijklmnop {'Zx9' * 14} {digest} {identity} /home/ada/code/app.py /media/ada/disk "

@@ -95,7 +95,8 @@ def test_a_tool_without_a_description_is_named() -> None:
 @for_each("name", [name for name in BUILTIN_TOOLS if name not in (DELEGATE, "run_command")])
 def test_what_a_call_does_with_files_is_as_described(name: str) -> None:
     """By the arguments that the tool has: a new one whose file `file_use` would not see is named."""
-    builtin, tool = BUILTIN_TOOLS[name], _tools(Tool)[name]
+    builtin = BUILTIN_TOOLS[name]
+    tool = _tools(Tool)[name]
     use = file_use(ToolCall("c1", name, json.dumps(_arguments(schema(tool.arguments_type, {})))))
     if builtin.kind in ("write", "edit") or builtin.shows_lines:
         assert use is not None, f"{name}: no argument of it is one that file_use.py takes for a file's path"
@@ -136,7 +137,8 @@ def test_up_to_40_tools_are_sent_whole(count: int) -> None:
 
 
 def test_with_41_tools_those_of_servers_are_deferred() -> None:
-    ours, servers = own(20), server_tools("hub")[:21]
+    ours = own(20)
+    servers = server_tools("hub")[:21]
     sent = request_tools((*ours, *servers, *TOOL_SEARCH))
     assert [spec.name for spec in sent] == [*(spec.name for spec in ours), FIND_TOOLS, CALL_TOOL]
     assert list(sent[:20]) == ours
@@ -316,7 +318,8 @@ ITEMS = [
 
 
 async def test_a_new_list_is_answered_whole(tmp_path: Path) -> None:
-    box, call = make_tools(tmp_path), make_call("todo", items=ITEMS)
+    box = make_tools(tmp_path)
+    call = make_call("todo", items=ITEMS)
     assert await box.approval(call) is None
     result = await box.run(call)
     assert result.content.decode() == "Todo list, 1 of 3 done:\n[x] read it\n[>] write it\n[ ] run it\n"

@@ -450,7 +450,9 @@ Edit = tuple[str, str, str]
 
 def apply(root: Path, edit: Edit) -> None:
     """Make a change, if there is something that it can be made to."""
-    kind, path, other = edit[0], root / edit[1], root / edit[2]
+    kind = edit[0]
+    path = root / edit[1]
+    other = root / edit[2]
     with suppress(OSError):
         _EDITS[kind](path, other)
 

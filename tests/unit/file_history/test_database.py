@@ -166,7 +166,8 @@ def test_whatever_is_damaged_is_an_error_for_the_user_and_the_third_opening_work
                 opened.contents.put(b"new")
 
     for seed in range(5):
-        damaged, rng = bytearray(whole), random.Random(seed)
+        damaged = bytearray(whole)
+        rng = random.Random(seed)
         for _ in range(3):
             place = rng.randrange(len(damaged))
             damaged[place : place + 700] = rng.randbytes(700)[: len(damaged) - place]

@@ -31,7 +31,8 @@ class _SavedHistory:
     """A history of files with saved settings; it can be opened again, as after a restart."""
 
     def __init__(self, folder: Path, files: int) -> None:
-        self.root, self._file = folder / "w", folder / "data" / "h.db"
+        self.root = folder / "w"
+        self._file = folder / "data" / "h.db"
         self.root.mkdir()
         for number in range(files):
             (self.root / f"{number:03}").write_text(f"{number}")

@@ -39,7 +39,8 @@ class Prepared:
     """A workspace with changes that are to be reverted; `copy` makes fresh ones of it."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._copies = folder, 0
+        self._folder = folder
+        self._copies = 0
         (folder / "original").mkdir()
         rig = RevertRig(folder / "original")
         self.changes, self.before, self.after = change_everything(rig)
@@ -236,7 +237,8 @@ def lose_some(rig: RevertRig, chance: random.Random) -> None:
     entry = JournalEntry.decode(data)
     staging = rig.root / entry.folder
     for number, operation in reversed(list(enumerate(entry.operations))):
-        path, staged = rig.root / operation.path, staging / str(number)
+        path = rig.root / operation.path
+        staged = staging / str(number)
         if chance.random() < 0.5 or not path.parent.exists():
             continue
         match operation.kind:
@@ -402,7 +404,8 @@ def test_two_reverts_at_once_are_refused(tmp_path: Path) -> None:
     rig.write({"a": "1"})
     with rig.call() as changes:
         rig.write({"a": "2"})
-    plan, refused = rig.plan(changes), []
+    plan = rig.plan(changes)
+    refused = []
 
     def revert_too() -> None:
         other = RevertRig(tmp_path)

@@ -51,7 +51,8 @@ def storage(tmp_path: Path) -> FileHistoryMaintenance:
 
 
 async def test_a_removed_secret_is_not_stored_again_until_its_file_changes(tmp_path: Path) -> None:
-    root, secret_places = tmp_path / "w", [("config.py", "secret")]
+    root = tmp_path / "w"
+    secret_places = [("config.py", "secret")]
     root.mkdir()
     (root / "config.py").write_text(f"key = {SECRET!r}")
     (root / "clean.py").write_text("clean")
@@ -293,7 +294,8 @@ def redact(database: FileHistoryDatabase, text: str = SECRET) -> HistoryRedactio
 
 
 def test_a_secret_is_gone_from_versions_lists_and_disk(database: FileHistoryDatabase, tmp_path: Path) -> None:
-    plain, encoded = state(database, SECRET.encode()), state(database, b"key: " + ENCODED)
+    plain = state(database, SECRET.encode())
+    encoded = state(database, b"key: " + ENCODED)
     clean = state(database, b"clean")
     changes = ChangeList(
         (
@@ -337,7 +339,8 @@ def test_a_secret_is_gone_from_versions_lists_and_disk(database: FileHistoryData
 
 def test_names_of_files_that_hold_the_secret_are_reported(database: FileHistoryDatabase) -> None:
     """They are the user's, as their contents are; nothing else of them is left."""
-    clean, link = state(database, b"clean"), FileState("link", target=f"/run/{SECRET}")
+    clean = state(database, b"clean")
+    link = FileState("link", target=f"/run/{SECRET}")
     with database.write():
         database.tree.put(
             [
@@ -379,7 +382,8 @@ def test_what_was_removed_is_stored_again_only_when_that_is_allowed(database: Fi
 def test_an_output_that_is_removed_by_its_digest_is_no_version_of_a_file_either(
     database: FileHistoryDatabase,
 ) -> None:
-    digest, other = database.contents.put(b"the whole file"), database.contents.put(b"another")
+    digest = database.contents.put(b"the whole file")
+    other = database.contents.put(b"another")
     request = RedactionRequest(digests=(digest, digest_of(b"nothing")))
     matches = HistoryRedaction(database, Redaction(request, NOW)).redact(no_progress)
     assert matches.file_versions == (digest,)

@@ -68,8 +68,10 @@ def test_unreferenced_libraries_are_excluded() -> None:
     """Dependencies of plugins and modules stay, at any depth; links to excluded files are dropped too."""
     dependencies = {"/p": ["liba.so.1"], "/a": ["libb.so.1"]}
     plugin = (f"{QT}/platforms/libqxcb.so", "/p", "BINARY")
-    first, second = ("liba.so.1", "/a", "BINARY"), ("lib/libb.so.1", "/b", "BINARY")
-    unreferenced, link = ("libc.so.1", "/c", "BINARY"), ("lib/libc.so", "../libc.so.1", "SYMLINK")
+    first = ("liba.so.1", "/a", "BINARY")
+    second = ("lib/libb.so.1", "/b", "BINARY")
+    unreferenced = ("libc.so.1", "/c", "BINARY")
+    link = ("lib/libc.so", "../libc.so.1", "SYMLINK")
     included, excluded = contents.reachable(
         [plugin, first, second, unreferenced, link], lambda source: dependencies.get(source, [])
     )

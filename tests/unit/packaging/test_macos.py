@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
 
-ARM, INTEL = 0x0100000C, 0x01000007
+ARM = 0x0100000C
+INTEL = 0x01000007
 
 
 def thin_binary(machine: int = ARM, oldest: tuple[int, int] = (15, 0)) -> bytes:
@@ -23,7 +24,8 @@ def thin_binary(machine: int = ARM, oldest: tuple[int, int] = (15, 0)) -> bytes:
 
 
 def fat(*parts: bytes) -> bytes:
-    head, body = struct.pack(">II", 0xCAFEBABE, len(parts)), b""
+    head = struct.pack(">II", 0xCAFEBABE, len(parts))
+    body = b""
     start = len(head) + 20 * len(parts)
     for part in parts:
         (machine,) = struct.unpack_from("<I", part, 4)

@@ -111,7 +111,8 @@ def test_plan_mode_allows_no_changes(rules: list[PermissionRule], call: Approval
 
 @given(st.lists(RULES, max_size=5), ASKS)
 def test_auto_mode_refuses_what_ask_mode_refuses(rules: list[PermissionRule], call: ApprovalRequest) -> None:
-    ask_mode, auto = evaluate(rules, call, "ask"), evaluate(rules, call, "auto")
+    ask_mode = evaluate(rules, call, "ask")
+    auto = evaluate(rules, call, "auto")
     assert auto == ask_mode or (ask_mode.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
     if auto.mode == "auto":
         assert call.kind == "edit" or call.confined

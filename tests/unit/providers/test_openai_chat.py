@@ -199,7 +199,8 @@ def test_arguments_in_any_pieces_and_parallel_calls(
     assert len(parsed) == len(expected_calls)
 
 
-A, B = '{"p": "a"}', '{"p": "b"}'
+A = '{"p": "a"}'
+B = '{"p": "b"}'
 
 
 VARIANTS: dict[str, tuple[list[Piece], list[tuple[str, str, str]]]] = {

@@ -381,7 +381,8 @@ def test_thinking_is_told_from_text(answer: str, text: str, thought: str) -> Non
 )
 def test_pieces_of_any_length_give_the_same(data: st.DataObject, answer: str) -> None:
     cuts = sorted(data.draw(st.lists(st.integers(0, len(answer)), max_size=8)))
-    tags, pairs = ThinkingTags(), []
+    tags = ThinkingTags()
+    pairs = []
     for start, end in zip([0, *cuts], [*cuts, len(answer)], strict=True):
         pairs.append(tags.add(answer[start:end]))
     pairs.append(tags.finish())

@@ -87,8 +87,10 @@ def test_indexes_are_followed_to_any_depth() -> None:
 
 def test_indexes_that_name_each_other_terminate() -> None:
     stored = Stored()
-    first, other = "1" * 64, "2" * 64
-    stored[first], stored[other] = other.encode(), f"{first} {other}".encode()
+    first = "1" * 64
+    other = "2" * 64
+    stored[first] = other.encode()
+    stored[other] = f"{first} {other}".encode()
     assert reach([Message("user", first)], stored).reachable_bytes == 0
 
 
@@ -136,7 +138,9 @@ def test_the_values_of_arguments() -> None:
 
 
 def test_arguments_are_reachable_in_their_call_or_through_handles() -> None:
-    body, path, text = "B" * 50, "src/a.py", "*** free text"
+    body = "B" * 50
+    path = "src/a.py"
+    text = "*** free text"
     outputs = OriginalOutputs()
     calls = (
         ToolCall("w", "write", json.dumps({"path": path, "body": body})),

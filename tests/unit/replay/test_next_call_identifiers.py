@@ -62,12 +62,10 @@ RECORDING = [
 
 
 def test_what_each_call_uses_of_what_came_before() -> None:
-    user, first, answer, go_on = (
-        RECORDING[0].text,
-        "src/a.py\nsrc/new.py",
-        RECORDING[2].text,
-        RECORDING[6].text,
-    )
+    user = RECORDING[0].text
+    first = "src/a.py\nsrc/new.py"
+    answer = RECORDING[2].text
+    go_on = RECORDING[6].text
     assert find_uses(RECORDING) == [
         (IdentifierUse("src/a.py", 1, user),),
         (IdentifierUse("RowError", 1, answer), IdentifierUse("parseRow", 1, answer)),
@@ -92,7 +90,8 @@ def test_coverage_counts_each_identifier_of_a_call_once_by_its_age() -> None:
 
 @given(st.integers(0, 10_000), st.sampled_from((5, 12, 30)))
 def test_an_unmanaged_request_holds_all_that_its_call_uses(seed: int, steps: int) -> None:
-    counter, history = IdentifierCoverageCounter(), list[Message]()
+    counter = IdentifierCoverageCounter()
+    history = list[Message]()
     messages = [as_message(raw) for raw in make_session(seed, steps)]
     uses = iter(find_uses(messages))
     for number, message in enumerate(messages):

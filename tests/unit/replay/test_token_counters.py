@@ -18,7 +18,8 @@ PIECES = st.sampled_from([*BREAKS, "/", "./a", "word", "Wort's", "'s", "12345", 
 
 @given(st.lists(PIECES | st.text(max_size=4), max_size=12).map("".join))
 def test_lines_add_up_to_the_text(text: str) -> None:
-    by_lines, whole = LineTokenCounter.bundled(), MessageTokenCounter.bundled()
+    by_lines = LineTokenCounter.bundled()
+    whole = MessageTokenCounter.bundled()
     with pytest.MonkeyPatch.context() as patch:
         for long_line in (0, token_counters.LONG_LINE):
             patch.setattr(token_counters, "LONG_LINE", long_line)

@@ -20,7 +20,9 @@ from helix_desktop.services.diagnostics import (
     write_bundle,
 )
 
-KEY, HEADER, BODY = "plain-words-as-key", "team-red-9931", "routing-word-77"
+KEY = "plain-words-as-key"
+HEADER = "team-red-9931"
+BODY = "routing-word-77"
 NAMES = ("acme", "llm.example.org", "inhouse-7", "orchard")
 
 

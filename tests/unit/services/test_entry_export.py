@@ -57,7 +57,8 @@ def test_a_name_is_a_plain_file_of_any_system(tool: str, target: str) -> None:
 
 async def test_a_folder_gets_every_byte_and_keeps_what_it_has(store: LevelDbStore, tmp_path: Path) -> None:
     """The second time adds nothing; a file of a name that may not be read, and a link, stay as they are."""
-    folder, outside = tmp_path / "out", tmp_path / "outside"
+    folder = tmp_path / "out"
+    outside = tmp_path / "outside"
     folder.mkdir()
     names = [file_name(await store.entry(digest)) for digest in DIGESTS]
     assert names[0].startswith("app-")

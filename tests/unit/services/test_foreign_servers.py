@@ -29,7 +29,8 @@ class Servers:
     """A trusted workspace and the home of its user, both empty."""
 
     def __init__(self, folder: Path) -> None:
-        self.root, self.home = folder / "project", folder / "home"
+        self.root = folder / "project"
+        self.home = folder / "home"
         self.root.mkdir()
         self.home.mkdir()
         self.registry = WorkspaceRegistry(folder / "workspaces", lambda: 1)

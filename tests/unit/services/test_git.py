@@ -61,7 +61,8 @@ def _snapshot(root: Path) -> dict[str, object]:
 
 
 async def test_every_kind_of_change_and_a_patch_that_git_applies(tmp_path: Path) -> None:
-    root, copy = tmp_path / "checkout", tmp_path / "copy"
+    root = tmp_path / "checkout"
+    copy = tmp_path / "copy"
     names = ("text ä.txt", "gone", "moved", "edited", "script", "staged")
     (root).mkdir()
     (root / "link").symlink_to("target")
@@ -125,7 +126,8 @@ async def test_a_folder_of_a_checkout_with_line_ends_of_windows(tmp_path: Path) 
 
 async def test_what_git_stores_elsewhere(tmp_path: Path) -> None:
     """A file of LFS that is as it was committed, one that is not, and the commit of a submodule."""
-    library, root = tmp_path / "library", tmp_path / "checkout"
+    library = tmp_path / "library"
+    root = tmp_path / "checkout"
     make_checkout(library, {"a": "1\n"})
     pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:{digest}\nsize 4\n"
     same = pointer.format(digest=hashlib.sha256(b"same").hexdigest())

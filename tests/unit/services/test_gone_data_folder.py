@@ -18,7 +18,8 @@ from helix_desktop.workspaces.registry import RECORD_FILE
 async def test_an_empty_mount_point_gets_no_settings(services: AppServices, tmp_path: Path) -> None:
     """They would be hidden below the drive once it is back."""
     await services.save_settings(replace(services.settings, text_size=15))
-    data, away = services.data_dir.root, tmp_path / "away"
+    data = services.data_dir.root
+    away = tmp_path / "away"
     data.rename(away)
     data.mkdir()
     with pytest.raises(HelixError, match=r"The settings couldn.t be saved"):
@@ -34,7 +35,8 @@ async def test_an_empty_mount_point_gets_no_settings(services: AppServices, tmp_
 async def test_a_setting_is_saved_at_the_end_if_the_folder_is_back(
     services: AppServices, tmp_path: Path
 ) -> None:
-    data, away = services.data_dir.root, tmp_path / "away"
+    data = services.data_dir.root
+    away = tmp_path / "away"
     data.rename(away)
     with pytest.raises(HelixError):
         await services.save_settings(replace(services.settings, text_size=18))
@@ -44,7 +46,8 @@ async def test_a_setting_is_saved_at_the_end_if_the_folder_is_back(
 
 
 async def test_an_empty_mount_point_gets_no_workspace(services: AppServices, tmp_path: Path) -> None:
-    project, data = tmp_path / "project", services.data_dir.root
+    project = tmp_path / "project"
+    data = services.data_dir.root
     project.mkdir()
     workspace = services.registry.add(project)
     data.rename(tmp_path / "away")
@@ -67,7 +70,8 @@ async def test_the_data_of_a_workspace_is_not_made_again_for_its_settings(
     project = tmp_path / "project"
     project.mkdir()
     workspace = services.registry.add(project)
-    folder, away = services.registry.data_folder(workspace.id), tmp_path / "away"
+    folder = services.registry.data_folder(workspace.id)
+    away = tmp_path / "away"
     folder.rename(away)
     with pytest.raises(HelixError, match=r"The settings of project weren.t saved"):
         await asyncio.to_thread(services.registry.change, workspace.id, trusted=True)
@@ -82,7 +86,8 @@ async def test_the_data_of_a_workspace_is_not_made_again_for_its_settings(
 
 async def test_no_store_is_made_where_the_data_was(services: AppServices, tmp_path: Path) -> None:
     """A server that was idle meanwhile would answer that nothing is cached."""
-    project, data = tmp_path / "project", services.data_dir.root
+    project = tmp_path / "project"
+    data = services.data_dir.root
     project.mkdir()
     workspace = services.registry.add(project)
     services.registry.data_folder(workspace.id).rename(tmp_path / "elsewhere")

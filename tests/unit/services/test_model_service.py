@@ -230,7 +230,8 @@ async def test_a_new_workspace_begins_with_what_is_known_of_its_model(
     services: AppServices, tmp_path: Path
 ) -> None:
     """How its provider counts belongs to the model; a workspace opened before has learned it."""
-    changes, folders = ProviderChanges(services), [tmp_path / "one", tmp_path / "two"]
+    changes = ProviderChanges(services)
+    folders = [tmp_path / "one", tmp_path / "two"]
     await changes.add(BOX)
     await changes.use("", "box/small")
     for folder in folders:
@@ -342,7 +343,8 @@ def test_labels_of_others_stay() -> None:
 async def test_secret_headers_go_with_their_provider_and_never_to_the_disk(
     services: AppServices, tmp_path: Path
 ) -> None:
-    changes, secrets = ProviderChanges(services), services.secrets
+    changes = ProviderChanges(services)
+    secrets = services.secrets
     async with ChatServer(lambda _: api_error(400, "x-gateway: s3cret-1 is wrong")) as server:
         gated = Provider(
             name="box",

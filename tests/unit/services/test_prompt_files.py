@@ -20,7 +20,8 @@ posix = pytest.mark.skipif(os.name == "nt", reason="names and links that Windows
 
 class Prompts:
     def __init__(self, folder: Path) -> None:
-        self.root, self.user = folder / "project", folder / "commands"
+        self.root = folder / "project"
+        self.user = folder / "commands"
         self.root.mkdir()
         self.registry = WorkspaceRegistry(folder / "workspaces", lambda: 1)
         self.id = self.registry.add(self.root, trusted=True).id

@@ -39,7 +39,8 @@ def test_the_order_is_that_of_semantic_versioning() -> None:
 
 @given(st.tuples(NUMBER, NUMBER, NUMBER), st.tuples(NUMBER, NUMBER, NUMBER))
 def test_numbers_compare_as_numbers(first: tuple[int, int, int], other: tuple[int, int, int]) -> None:
-    text, against = ".".join(map(str, first)), ".".join(map(str, other))
+    text = ".".join(map(str, first))
+    against = ".".join(map(str, other))
     assert (version_key(text) < version_key(against)) == (first < other)
 
 

@@ -23,7 +23,8 @@ class CountedView:
     """A view that counts how many ranges are read."""
 
     def __init__(self, view: RowView) -> None:
-        self._view, self.scans = view, 0
+        self._view = view
+        self.scans = 0
 
     def scan(self, span: Span, backwards: bool = False) -> Iterator[tuple[bytes, bytes]]:
         self.scans += 1
@@ -39,7 +40,9 @@ async def test_moving_one_to_the_trash_and_listing_it_look_into_no_logs_for_the_
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
     contents = [Content(digest_of(data := b"%d" % n), data, "t", "f", "", 1) for n in range(50)]
     await store.commit(Commit("s", contents=contents))
-    one, store_contents = contents[7].digest, cast(Any, None)  # no index entry's content would be read
+    # no index entry's content would be read
+    one = contents[7].digest
+    store_contents = cast(Any, None)
 
     def scans_of(read: Callable[[RowView], list[str]]) -> Callable[[RowView], tuple[int, list[str]]]:
         def counted(view: RowView) -> tuple[int, list[str]]:

@@ -27,7 +27,9 @@ from helix_desktop.store.threads import WriteBatch
 from tests.support.store.builders import make_content, tool_answer_event
 
 KEY = b"a key"
-EVENT, SUMMARY, RECORD = RowType(RecordedEvent), RowType(SessionSummary), RowType(EntryRecord)
+EVENT = RowType(RecordedEvent)
+SUMMARY = RowType(SessionSummary)
+RECORD = RowType(EntryRecord)
 MB = 1024 * 1024
 
 Damage = Callable[[bytes, bytes], bytes]
@@ -55,7 +57,9 @@ class Rows(ReadView):
 def damages(draw: st.DrawFn) -> Damage:
     """A change to a row, with another one to splice in."""
     kind = draw(st.sampled_from(["flip", "cut", "splice", "insert", "any", "swap"]))
-    position, bits, data = draw(st.integers(0)), draw(st.integers(1, 255)), draw(st.binary(max_size=60))
+    position = draw(st.integers(0))
+    bits = draw(st.integers(1, 255))
+    data = draw(st.binary(max_size=60))
 
     def damage_row(row: bytes, other: bytes) -> bytes:
         index = position % max(1, len(row))
@@ -92,7 +96,8 @@ def test_a_damaged_content_is_read_correctly_or_refused(
     tmp_path: Path, data: bytes, other: bytes, damage: Damage
 ) -> None:
     rows = stored(data, other)
-    key, its = kinds.content_key(digest_of(data)), kinds.content_key(digest_of(other))
+    key = kinds.content_key(digest_of(data))
+    its = kinds.content_key(digest_of(other))
     rows.rows[key] = damage(rows.rows[key], rows.rows[its])
     contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with suppress(ContentDamaged):
@@ -123,8 +128,10 @@ def test_a_damaged_large_content_is_read_correctly_or_refused(
 @given(st.sampled_from(["event", "summary", "record"]), damages(), st.integers(1, 50))
 def test_a_damaged_row_is_read_correctly_or_refused(kind: str, damage: Damage, seq: int) -> None:
     shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY, "record": RECORD}
-    value, other = tool_answer_event(seq, b"x" * seq), tool_answer_event(seq + 1, b"y" * 900)
-    row, spliced = kinds.encode(KEY, value), kinds.encode(b"other", other)
+    value = tool_answer_event(seq, b"x" * seq)
+    other = tool_answer_event(seq + 1, b"y" * 900)
+    row = kinds.encode(KEY, value)
+    spliced = kinds.encode(b"other", other)
     damaged = damage(row, spliced)
     with suppress(RowDamaged):
         assert kinds.decode(KEY, damaged, shapes[kind]) == value

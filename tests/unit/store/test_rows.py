@@ -44,7 +44,8 @@ def test_newest_comes_first_and_equal_times_by_digest(
     digest: str, other_digest: str, early: int, late: int
 ) -> None:
     earlier, later = sorted((early, late))
-    first, second = kinds.time_index_key(later, digest), kinds.time_index_key(earlier, other_digest)
+    first = kinds.time_index_key(later, digest)
+    second = kinds.time_index_key(earlier, other_digest)
     assert (first < second) == ((-later, digest) < (-earlier, other_digest))
     assert within(first, kinds.TIME_INDEX)
 
@@ -151,7 +152,8 @@ def test_a_frame_without_a_length_is_refused() -> None:
 
 def test_a_row_written_after_its_removal_in_the_same_write_stays() -> None:
     batch = empty_batch()
-    removing, writing = batch.nested(), batch.nested()
+    removing = batch.nested()
+    writing = batch.nested()
     removing.delete(b"c1")
     removing.delete(b"c2")
     batch.absorb(removing)
@@ -180,7 +182,8 @@ def test_a_missing_row_has_no_value_and_a_written_one_is_read() -> None:
 
 
 def test_a_record_stands_in_the_index_by_time_too_and_is_changed_in_both() -> None:
-    content, batch = make_content(b"x"), empty_batch()
+    content = make_content(b"x")
+    batch = empty_batch()
     record = new_record(content, 1, 5, "s")
     ROWS.record.put(batch, record, content.digest)
     ROWS.record.change(batch, content.digest, lambda record: msgspec.structs.replace(record, recalls=2))
@@ -192,14 +195,16 @@ def test_a_record_stands_in_the_index_by_time_too_and_is_changed_in_both() -> No
 
 
 def test_a_damaged_record_is_left_as_it_is() -> None:
-    digest, batch = digest_of(b"x"), empty_batch()
+    digest = digest_of(b"x")
+    batch = empty_batch()
     batch.put(kinds.record_key(digest), b"damaged")
     ROWS.record.change(batch, digest, lambda record: record)
     assert batch.rows == {kinds.record_key(digest): b"damaged"}
 
 
 def test_a_draft_without_attachments_is_a_plain_text_and_an_empty_one_no_row() -> None:
-    batch, key = empty_batch(), kinds.draft_key("s")
+    batch = empty_batch()
+    key = kinds.draft_key("s")
     ROWS.draft.put(batch, Draft("text"), "s")
     row = batch.rows[key]
     assert row is not None

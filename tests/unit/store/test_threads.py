@@ -88,7 +88,8 @@ async def test_a_canceled_waiter_takes_no_space() -> None:
 
 
 async def test_a_read_canceled_before_it_starts_is_not_answered() -> None:
-    delivery, readers = LoopBridge(asyncio.get_running_loop()), ReaderThreads("test-read")
+    delivery = LoopBridge(asyncio.get_running_loop())
+    readers = ReaderThreads("test-read")
     may_continue = threading.Event()
     answered: list[int] = []
     blocking = [readers.submit_async(delivery, lambda: may_continue.wait(30)) for _ in range(2)]

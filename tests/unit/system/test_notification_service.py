@@ -15,7 +15,8 @@ import pytest
 from helix_desktop.system.notification_service import NotificationService
 from helix_desktop.system.task_scope import TaskScope
 
-NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+NAME = "org.freedesktop.Notifications"
+PATH = "/org/freedesktop/Notifications"
 
 pytestmark = pytest.mark.skipif(shutil.which("dbus-daemon") is None, reason="needs dbus-daemon")
 

@@ -54,7 +54,8 @@ async def test_a_failure_is_reported() -> None:
 
 
 async def test_tasks_after_the_end_are_never_started() -> None:
-    scope, started = TaskScope(), list[str]()
+    scope = TaskScope()
+    started = list[str]()
 
     async def late() -> None:
         started.append("late")

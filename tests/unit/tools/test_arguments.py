@@ -95,7 +95,8 @@ async def test_system_prompt_and_tools_take_at_most_3000_tokens(tmp_path: Path) 
 
 def test_a_subagent_is_told_of_no_tool_that_it_has_not(tmp_path: Path) -> None:
     """Its system prompt is the agent's, then its own; nobody reads its words."""
-    registry, (prompts, _) = make_tools(tmp_path), split_versions(load_prompts())
+    registry = make_tools(tmp_path)
+    prompts, _ = split_versions(load_prompts())
     text = f"{prompts['system']}\n\n{prompts['subagent']}"
     named = {spec.name for spec in registry.specs if spec.name in text}
     assert "recall_cached_content" in named

@@ -47,7 +47,8 @@ async def test_changes_of_every_kind_against_the_last_commit(tmp_path: Path) -> 
 
 
 async def test_ahead_behind_and_conflicts(tmp_path: Path) -> None:
-    origin, clone = tmp_path / "origin", tmp_path / "clone"
+    origin = tmp_path / "origin"
+    clone = tmp_path / "clone"
     make_checkout(origin, {"a": "1\n"})
     git(tmp_path, "clone", "-q", str(origin), str(clone))
     for folder, text in ((origin, "theirs\n"), (clone, "mine\n")):
@@ -66,7 +67,8 @@ async def test_heads_of_every_kind(tmp_path: Path) -> None:
     git(tmp_path, "checkout", "-q", "--detach")
     commit = git(tmp_path, "rev-parse", "HEAD")
     assert await read_status(git_program(tmp_path)) == GitStatus(detached_at=commit)
-    plain, bare = tmp_path.parent / "plain", tmp_path.parent / "bare"
+    plain = tmp_path.parent / "plain"
+    bare = tmp_path.parent / "bare"
     plain.mkdir()
     git(tmp_path, "init", "-q", "--bare", str(bare))
     assert await read_status(git_program(plain)) is None
@@ -84,7 +86,8 @@ async def test_a_folder_of_a_checkout_has_its_own_changes_only(tmp_path: Path) -
 
 
 async def test_a_worktree_names_itself_and_a_submodule_is_not_looked_into(tmp_path: Path) -> None:
-    main, library = tmp_path / "main", tmp_path / "library"
+    main = tmp_path / "main"
+    library = tmp_path / "library"
     make_checkout(library, {"a": "1\n"})
     make_checkout(main, {"a": "1\n"})
     git(main, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "sub")
@@ -162,7 +165,8 @@ def _hostile_checkout(root: Path, trap: Path) -> None:
 
 @posix
 async def test_nothing_that_a_checkout_names_is_run(tmp_path: Path) -> None:
-    root, trap = tmp_path / "checkout", _trap(tmp_path)
+    root = tmp_path / "checkout"
+    trap = _trap(tmp_path)
     _hostile_checkout(root, trap)
     environment = {
         **os.environ,

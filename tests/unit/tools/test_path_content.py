@@ -43,7 +43,8 @@ def test_a_content_is_written_with_its_kind_and_permissions(
 @pytest.mark.parametrize("path", ["link/hook", "inside/link/hook"])
 @pytest.mark.parametrize("create", [False, True])
 def test_no_folder_is_reached_or_made_through_a_link(tmp_path: Path, path: str, create: bool) -> None:
-    root, outside = tmp_path / "work", tmp_path / "outside"
+    root = tmp_path / "work"
+    outside = tmp_path / "outside"
     (root / "inside").mkdir(parents=True)
     outside.mkdir()
     os.symlink(outside, root / path.removesuffix("/hook"))

@@ -649,7 +649,8 @@ def test_above_the_threshold_it_says_why_nothing_happens(outlook: CompactionOutl
 
 
 def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> None:
-    outlook, gauge = CompactionOutlook("room"), UsageGauge(6_400, 25_000, 25_000, 1_500, 21_250, True)
+    outlook = CompactionOutlook("room")
+    gauge = UsageGauge(6_400, 25_000, 25_000, 1_500, 21_250, True)
     room = compaction_text(outlook, gauge, ContextPolicy())
     assert room.endswith("so old parts leave to save tokens; at 85 % they must.")
     assert "compacted turns by a shorter form" in explain_acts()
@@ -661,7 +662,8 @@ def test_the_panel_says_how_much_is_left_and_explains_what_the_policy_does() -> 
 def test_a_trigger_of_the_policy_is_said_in_the_unit_of_its_field(kind: HandoverTrigger) -> None:
     assert kind.policy_field in {name for _, names in FORM for name in names}, "not on the policy page"
     limit = limit_text(kind, 0.53)
-    far, beyond = CompactionTrigger(kind, 5, 0.53), CompactionTrigger(kind, -1, 0.53)
+    far = CompactionTrigger(kind, 5, 0.53)
+    beyond = CompactionTrigger(kind, -1, 0.53)
     assert gauge_compaction_text(far, True, False).startswith("compaction in ≈ 5")
     assert limit in gauge_compaction_text(beyond, True, False)
     assert limit in trigger_text(kind, 0.53)

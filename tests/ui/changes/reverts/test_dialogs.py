@@ -33,7 +33,8 @@ def test_the_files_are_a_stop_only_while_they_scroll_and_the_ring_cuts_through_n
 def test_a_folder_is_not_called_a_file() -> None:
     folder = PlannedFile("docs", present=FileState("folder"))
     file = PlannedFile("docs/a.md", present=FileState("file", "a" * 64, 3))
-    alone, both = RevertPlan((folder,)), RevertPlan((folder, file), is_redo=True)
+    alone = RevertPlan((folder,))
+    both = RevertPlan((folder, file), is_redo=True)
     for plan, button, done in (
         (alone, "Revert", "Reverted: docs"),
         (both, "Redo 1 file", "Redone: docs/a.md"),

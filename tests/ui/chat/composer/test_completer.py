@@ -30,7 +30,11 @@ _NAMES = ("alpha.py", "alps.py", "beta.py", "docs/")
 class Names(CompletionSource):
     """Completes `@` by how names begin; each answer can be held back."""
 
-    trigger, only_at_start, name, hint, empty_text = "@", False, "Files", "", "No matching files"
+    trigger = "@"
+    only_at_start = False
+    name = "Files"
+    hint = ""
+    empty_text = "No matching files"
 
     def __init__(self) -> None:
         self.accepted: list[str] = []
@@ -65,7 +69,8 @@ class Rig:
         self.composer.resize(700, 500)
         self.composer.show()
         self.composer.editor.setFocus()
-        self.source, self.sent = Names(), list[str]()
+        self.source = Names()
+        self.sent = list[str]()
         self.composer.completer.add_source(self.source, scope.start)
         self.composer.submitted.connect(self.sent.append)
 

@@ -278,7 +278,8 @@ def test_words_while_a_call_waits_for_approval_are_said_to_deny_it(composer: Com
     """They are no message: nothing offers to send them into the turn."""
     composer.set_running(True)
     composer.editor.setPlainText("Look")
-    steer, send = find_button(composer, "steer"), find_button(composer, "send")
+    steer = find_button(composer, "steer")
+    send = find_button(composer, "send")
     composer.editor.setPlainText("")
     composer.show_asks(1)
     composer.editor.setPlainText("Use make")
@@ -338,7 +339,9 @@ def test_the_line_below_the_text_fits_a_narrow_composer(
 
 def test_up_brings_earlier_messages_and_down_the_draft(composer: Composer) -> None:
     composer.history.set_source(lambda: ("second", "first\nof two lines"))
-    editor, saved, sent = composer.editor, list[str](), list[str]()
+    editor = composer.editor
+    saved = list[str]()
+    sent = list[str]()
     composer.text_paused.connect(saved.append)
     composer.submitted.connect(sent.append)
 
@@ -438,7 +441,8 @@ def test_the_gauge_has_a_color_from_where_the_policy_makes_room(
     qtbot.addWidget(gauge)
     assert gauge.isHidden(), "without a window no number is claimed"
     show_look(theme)
-    colors, widths = [], set()
+    colors = []
+    widths = set()
     for used, due_at in ((700, 850), (849, 850), (850, 850), (700, 680), (1_000, 850)):
         gauge.show_usage(UsageGauge(used, 1_000, 1_000, 0, due_at, is_reported=True), ContextPolicy())
         gauge.resize(gauge.sizeHint())

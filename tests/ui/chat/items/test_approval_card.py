@@ -50,7 +50,8 @@ def _shown(view: ChatView, request: ApprovalRequest, width: float = 900) -> tupl
     """Show a card alone; return it."""
     view.chat_viewport.model.reset([])
     AskRows(view.chat_viewport.model).show(request)
-    row, item = view.chat_viewport.model.raw_rows()[0], view.chat_viewport.item(0)
+    row = view.chat_viewport.model.raw_rows()[0]
+    item = view.chat_viewport.item(0)
     assert isinstance(row, ApprovalRow)
     assert isinstance(item, ApprovalItem)
     item.layout(width)
@@ -352,7 +353,8 @@ def test_it_says_first_what_is_grave(view: ChatView) -> None:
 
 
 def test_it_says_why_a_saved_rule_does_not_cover_a_command(view: ChatView) -> None:
-    rule, why = "python3 -m unittest *", "Your rule “python3 -m unittest *” doesn't cover "
+    rule = "python3 -m unittest *"
+    why = "Your rule “python3 -m unittest *” doesn't cover "
     facts = {"uncovering_rule": rule, "variables": ("PYTHONPATH",)}
     assert _words(view, **facts).startswith(f"{why}it: PYTHONPATH can change what runs.")
     assert _words(view, uncovering_rule=rule).startswith(f"{why}it: it may do more than that.")

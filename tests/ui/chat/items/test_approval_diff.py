@@ -75,7 +75,8 @@ def test_what_has_no_lines_says_what_it_is(before: bytes | None, after: bytes, n
 
 def test_a_few_control_characters_hide_no_change() -> None:
     """A NUL in a text was taken for a binary file, of which only the sizes were shown."""
-    old, new = b"key = 1\nother = 2\n", b"key = 1\nother = '\0\x1b[2K'\n"
+    old = b"key = 1\nother = 2\n"
+    new = b"key = 1\nother = '\0\x1b[2K'\n"
     lines = [line.text for line in edited_file_lines(_write(old, new), 12).lines]
     assert lines == ["  key = 1", "- other = 2", "+ other = '\\u0000\\u001b[2K'"]
 
@@ -109,7 +110,8 @@ def test_all_lines_of_a_long_edit_are_one_click_away(
     shown = [rows.row(at) for at in range(len(rows))]
     written = "".join(row.line.full_text for row in shown if row is not None and row.right is not None)
     assert written.encode() == after
-    bar, room = dialog.view.text.horizontalScrollBar(), dialog.view.text.viewport().width()
+    bar = dialog.view.text.horizontalScrollBar()
+    room = dialog.view.text.viewport().width()
     line = QFontMetricsF(ui_font(12, is_code=True)).horizontalAdvance(after.decode().partition("\n")[0])
     assert line <= bar.maximum() + room, "its end can be scrolled to"
     view.chat_viewport.model.remove(row.key)

@@ -32,7 +32,8 @@ def test_words_and_links_are_in_the_middle_and_apart(view: ChatView, width: int)
     view.chat_viewport.model.reset([row])
     item = view.chat_viewport.item(0)
     item.layout(width)
-    (words,), links = item.texts, [area.rect for area in item.hit_areas]
+    (words,) = item.texts
+    links = [area.rect for area in item.hit_areas]
     assert words.x >= 0
     assert all(rect.right() <= width for rect in links)
     assert links[0].right() < links[1].left()
@@ -50,6 +51,7 @@ def test_what_is_undone_after_another_shows_which_in_place_of_its_link(view: Cha
     view.chat_viewport.model.reset([row])
     item = view.chat_viewport.item(0)
     (details,) = item.hit_areas
-    x, y = details.rect.right() + 30, details.rect.center().y()
+    x = details.rect.right() + 30
+    y = details.rect.center().y()
     assert item.tip_at(x, y) == first
     assert first in accessible_name(row)

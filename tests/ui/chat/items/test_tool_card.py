@@ -37,7 +37,8 @@ from tests.support.tables import for_each
 from tests.support.window.buttons import trigger
 from tests.support.window.chat_geometry import numbered_lines, row_key, tool_row, with_answer
 
-DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
+DIGEST = "9f3a1c" + "0" * 58
+ARGUMENT = "77aa" * 16
 CARD = tool_row(
     "t", "run_command", "pytest -q", "ok", numbered_lines(900), size=9_000, tokens=2_400, digest=DIGEST,
     badge="in_window",
@@ -319,7 +320,8 @@ def test_a_call_is_one_line_at_any_width(view: ChatView, target: str, width: int
     card = laid_out_card(view)
     card.layout(width)
     assert card.height == card.style.px(40)
-    verb, line = card.search_text(-2), card.search_text(-1)
+    verb = card.search_text(-2)
+    line = card.search_text(-1)
     assert isinstance(verb, SearchLine)
     assert isinstance(line, SearchLine)
     assert verb.rect.right() <= line.rect.left()
@@ -518,7 +520,8 @@ def test_what_a_subagent_does_ends_before_the_buttons_of_its_card(view: ChatView
         for status in statuses:
             view.chat_viewport.model.reset([replace(card, progress=status)])
             picture = view.viewport().grab().toImage()
-            viewport, area = view.chat_viewport, laid_out_card(view).hit_area("stop:card")
+            viewport = view.chat_viewport
+            area = laid_out_card(view).hit_area("stop:card")
             placed = viewport.placed_row(0)
             assert placed is not None
             assert area is not None

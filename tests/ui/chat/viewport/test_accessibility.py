@@ -92,7 +92,8 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     assert area.role() == QAccessible.Role.List
     answer, tool = _children(area)
     assert [area.indexOfChild(row) for row in (answer, tool)] == [0, 1]
-    name, item = QAccessible.Text.Name, QAccessible.Role.ListItem
+    name = QAccessible.Text.Name
+    item = QAccessible.Role.ListItem
     assert (answer.role(), answer.text(name)) == (item, "Opus")
     assert (tool.role(), tool.text(name)) == (item, "Tool bash ls: done and Cached")
     assert [child.text(name) for child in _children(answer)] == ["Some words."]

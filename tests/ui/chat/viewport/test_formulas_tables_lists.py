@@ -111,7 +111,8 @@ def test_what_cannot_be_drawn_stays_code_that_can_be_copied(qtbot: QtBot, view: 
 def test_formulas_are_drawn_while_the_answer_arrives_and_in_another_theme(
     qtbot: QtBot, view: ChatView, show_look: ShowLook
 ) -> None:
-    model, key = view.chat_viewport.model, row_key("a")
+    model = view.chat_viewport.model
+    key = row_key("a")
     model.reset([AssistantRow(key, "First $x^2$", streaming=True)])
     qtbot.waitUntil(lambda: _image_count(view) == 1, timeout=30_000)
     model.stream(key, ", then $y_1$ and")
@@ -182,7 +183,8 @@ def test_no_word_of_a_wide_table_is_broken(view: ChatView) -> None:
 
 def test_the_bar_of_a_table_is_dragged_and_has_the_arrow_keys(view: ChatView) -> None:
     table = shown_table(view)
-    area, left = view.viewport(), Qt.MouseButton.LeftButton
+    area = view.viewport()
+    left = Qt.MouseButton.LeftButton
     bar = view.chat_viewport.item(0).hit_area_for(ScrollText)
     assert bar is not None
     middle = hit_area_point(view, "a", bar.name)

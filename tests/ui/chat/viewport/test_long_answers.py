@@ -80,7 +80,8 @@ def _picture(sheet: AssistantMessageItem) -> QImage:
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(_TEXTS, st.randoms(use_true_random=False))
 def test_slices_render_and_copy_like_a_complete_build(text: str, chance: random.Random) -> None:
-    complete, sliced = _laid_out_item(text), _laid_out_item(text)
+    complete = _laid_out_item(text)
+    sliced = _laid_out_item(text)
     before = [words[1:] for words in sliced.block_texts()]
     numbers = [words.number for words in sliced.block_texts()]
     complete.build(0.0, _FOR_EVER, _FOR_EVER)
@@ -106,7 +107,8 @@ def test_visible_text_stays_wherever_a_slice_ends(text: str, chance: random.Rand
         at = chance.randrange(len(numbers))
         above, *_ = [sheet.text(number) for number in numbers[at : at + 3 : 2]]
         top = above.rect.bottom() + chance.uniform(-2, 12)
-        upwards, slice_end = chance.random() < 0.5, chance.uniform(top - 300, top + 600)
+        upwards = chance.random() < 0.5
+        slice_end = chance.uniform(top - 300, top + 600)
         with _is_still(sheet, top, top + 600, at_end=upwards):
             if upwards:
                 sheet.build(slice_end, top + 600, _FOR_EVER, upwards=True)
@@ -119,7 +121,8 @@ def _is_still(sheet: AssistantMessageItem, top: float, bottom: float, *, at_end:
     """Check that the first text in sight moves as its anchor does, which the viewport makes up for."""
     anchor = sheet.scroll_anchor(top, bottom, at_end=at_end)
     text = next((text for text in sheet.built_texts if text.y < bottom and text.rect.bottom() > top), None)
-    stood, y = sheet.anchor_top(anchor), text.y if text is not None else 0.0
+    stood = sheet.anchor_top(anchor)
+    y = text.y if text is not None else 0.0
     yield
     if text is not None:
         assert abs((text.y - y) - (sheet.anchor_top(anchor) - stood)) < 1e-6
@@ -128,7 +131,8 @@ def _is_still(sheet: AssistantMessageItem, top: float, bottom: float, *, at_end:
 def test_text_stays_below_the_edge_of_a_frame_and_what_is_not_built() -> None:
     sheet = _laid_out_item("```\n1\n```\n\n" + "Some words. " * 60 + "\n\n```\n2\n```\n")
     numbers = [words.number for words in sheet.block_texts()]
-    first, second = sheet.text(numbers[0]), sheet.text(numbers[-1])
+    first = sheet.text(numbers[0])
+    second = sheet.text(numbers[-1])
     estimated_y = second.y
     with _is_still(sheet, first.rect.bottom() + 2, second.rect.bottom(), at_end=False):
         sheet.build(0.0, sheet.height, _FOR_EVER)
@@ -231,7 +235,8 @@ def test_long_strings_in_cut_code_are_colored_from_their_start(qtbot: QtBot, vie
 
 
 def test_words_behind_an_emoji_have_their_colors(qapp: object) -> None:
-    document, highlighter = QTextDocument('x = "😀😀" + "a"'), Highlighter()
+    document = QTextDocument('x = "😀😀" + "a"')
+    highlighter = Highlighter()
     highlighter.add(HighlightJob(document, "python", LIGHT.code))
     highlighter.finish()
     formats = document.firstBlock().layout().formats()
@@ -241,7 +246,8 @@ def test_words_behind_an_emoji_have_their_colors(qapp: object) -> None:
 
 
 def test_the_last_line_of_a_diff_is_colored(qapp: object) -> None:
-    document, highlighter = QTextDocument("- a\n+ b"), Highlighter()
+    document = QTextDocument("- a\n+ b")
+    highlighter = Highlighter()
     highlighter.add(HighlightJob(document, "diff", LIGHT.code))
     highlighter.finish()
     (last,) = document.lastBlock().layout().formats()
@@ -262,7 +268,8 @@ def test_an_answer_that_streams_on_after_opening_stays_complete(view: ChatView) 
 
 
 def test_an_endless_answer_costs_each_frame_the_same_and_is_whole_at_its_end(view: ChatView) -> None:
-    model, viewport = view.chat_viewport.model, view.chat_viewport
+    model = view.chat_viewport.model
+    viewport = view.chat_viewport
     model.reset([AssistantRow(row_key("s"), "", streaming=True)])
     piece = "A line of an answer that does not end by itself.\n" * 10_000
     shown = [0]

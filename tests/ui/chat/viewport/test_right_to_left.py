@@ -17,7 +17,8 @@ from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key, row_widget, text_point, tool_row
 from tests.support.window.painted_text import dark_columns, painted
 
-_FROM_LEFT, _FROM_RIGHT = Qt.LayoutDirection.LeftToRight, Qt.LayoutDirection.RightToLeft
+_FROM_LEFT = Qt.LayoutDirection.LeftToRight
+_FROM_RIGHT = Qt.LayoutDirection.RightToLeft
 CARD = tool_row("t", "run_command", "pytest -q", "ok", "head line", tokens=2_400, digest="9f" * 32)
 ANSWER = AssistantRow(row_key("a"), "Run this:\n\n```py\nvalue = 1\n```\n\nאחר כך רצים")
 NOTICE = NoticeRow(row_key("n"), "error", "The provider refused.", "The key has expired.", "אפשר לבחור מפתח")
@@ -40,7 +41,8 @@ def test_code_begins_at_the_left_and_a_paragraph_where_its_letters_begin(view: C
 )
 def test_words_are_selected_where_they_are_seen(view: ChatView, start: str, end: str, selected: str) -> None:
     view.chat_viewport.model.reset([NOTICE])
-    area, left = view.viewport(), Qt.MouseButton.LeftButton
+    area = view.viewport()
+    left = Qt.MouseButton.LeftButton
     QTest.mousePress(area, left, pos=text_point(view, "n", start))
     QTest.mouseMove(area, text_point(view, "n", end, after=True))
     QTest.mouseRelease(area, left, pos=text_point(view, "n", end, after=True))
@@ -128,7 +130,8 @@ def test_each_line_of_an_item_or_quote_has_its_own_direction_beside_the_others(
     text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((paragraph,)))
     text.layout(400)
     assert text.text().endswith("שורה ראשונה\nSecond line.")
-    first, second = text.document.firstBlock(), text.document.lastBlock()
+    first = text.document.firstBlock()
+    second = text.document.lastBlock()
     assert (first.textDirection(), second.textDirection()) == (_FROM_RIGHT, _FROM_LEFT)
     above, below = (block.layout().lineAt(0).naturalTextRect().right() for block in (first, second))
     assert abs(above - below) < 2
@@ -155,6 +158,7 @@ def test_the_caret_of_an_answer_stands_behind_its_last_word(
 ) -> None:
     text = DocumentWriter(ChatStyle(LIGHT)).write_prose(Prose((Paragraph((Span(words),)),)))
     text.layout(400)
-    caret, columns = text.caret_rect(17), dark_columns(painted(text), 0, round(text.height))
+    caret = text.caret_rect(17)
+    columns = dark_columns(painted(text), 0, round(text.height))
     gap = min(columns) - caret.right() if is_from_right else caret.left() - max(columns)
     assert 0 < gap < 8

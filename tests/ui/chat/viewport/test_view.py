@@ -139,7 +139,8 @@ def test_dragging_selects_across_messages_and_copies(view: ChatView) -> None:
 def test_dragging_scrolls_on_at_the_last_pixel_of_a_screen(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(questions_and_answers(60))
     view.jump_to(row_key("u30"))
-    port, start = view.viewport(), _text_point(view, "u30", "q")
+    port = view.viewport()
+    start = _text_point(view, "u30", "q")
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=start)
     for edge, is_reached in (
         (port.height() - 1, lambda: view.chat_viewport.scroll_layout.placed[0].row_index > 61),
@@ -158,7 +159,8 @@ def test_a_double_click_selects_a_word_and_a_click_elsewhere_is_a_first_one(view
             for key, words in (("a", "one handover two"), ("b", "the next answer"))
         ]
     )
-    port, left = view.viewport(), Qt.MouseButton.LeftButton
+    port = view.viewport()
+    left = Qt.MouseButton.LeftButton
     end = _text_point(view, "b", "answer", after=True)
     QTest.mouseClick(port, left, pos=_text_point(view, "a", "over"))
     QTest.mouseClick(port, left, Qt.KeyboardModifier.ShiftModifier, end)
@@ -341,7 +343,8 @@ def test_a_finished_stream_renders_like_a_complete_answer(view: ChatView) -> Non
         if at % 3 == 0:
             view.chat_viewport.flush()
     model.replace(row_key("s"), AssistantRow(row_key("s"), text))
-    streamed, height = _rendered(view, 0), view.chat_viewport.item(0).height
+    streamed = _rendered(view, 0)
+    height = view.chat_viewport.item(0).height
     model.reset([AssistantRow(row_key("s"), text)])
     assert _rendered(view, 0) == streamed
     assert view.chat_viewport.item(0).height == height
@@ -389,7 +392,8 @@ def test_a_theme_switch_while_code_waits_for_its_colors(
 def test_a_row_removed_above_does_not_move_the_visible_text(view: ChatView) -> None:
     view.chat_viewport.model.reset(questions_and_answers(40))
     view.chat_viewport.show_row(40, 30.0)
-    key, top = view.chat_viewport.model.raw_row(40).key, view.chat_viewport.scroll_layout.placed[-1].y
+    key = view.chat_viewport.model.raw_row(40).key
+    top = view.chat_viewport.scroll_layout.placed[-1].y
     view.chat_viewport.model.remove(row_key("u3"))
     assert view.chat_viewport.model.index_of(key) == 39
     assert view.chat_viewport.scroll_layout.placed[-1].y == top
@@ -474,7 +478,8 @@ NOTICE = NoticeRow(
 
 def drag(view: ChatView, start: str, end: str) -> None:
     """Select from the start of some words to the end of others."""
-    area, left = view.viewport(), Qt.MouseButton.LeftButton
+    area = view.viewport()
+    left = Qt.MouseButton.LeftButton
     QTest.mousePress(area, left, pos=_text_point(view, "n", start))
     QTest.mouseMove(area, _text_point(view, "n", end, after=True))
     QTest.mouseRelease(area, left, pos=_text_point(view, "n", end, after=True))

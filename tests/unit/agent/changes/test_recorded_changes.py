@@ -253,7 +253,8 @@ async def test_what_the_user_took_back_is_no_completed_work() -> None:
     """Handover as it would be now, ledger and observations say that it was reverted, until it is redone."""
     rig = await started([writes(kind="edit", a_txt="1\n"), writes(kind="edit", b_txt="2\n")])
     await rig.run()
-    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    changes = rig.workspace.changes
+    session_id = rig.conversation.session.id
     transcript = rig.conversation.session.transcript
 
     def records() -> tuple[str, str, str]:
@@ -319,7 +320,8 @@ async def rig() -> DelegateToolRig:
         }
     )
     tools = ChangingTools()
-    tools.files, rig.tools = rig.files, tools
+    tools.files = rig.files
+    rig.tools = tools
     rig.history = MemoryFileHistory(rig.files)
     rig._approver = FixedApprover("once")
     rig.workspace = rig.create_workspace(rig.store, PROFILES["balanced"])
@@ -385,7 +387,8 @@ AGAIN = " Read a file again before you rely on it.]"
 
 async def revert(rig: ChangesRig, calls: int = 1) -> None:
     """Take back what the newest calls changed, as the Changes page does."""
-    changes, session = rig.workspace.changes, rig.conversation.session
+    changes = rig.workspace.changes
+    session = rig.conversation.session
     await record_unrecorded(session, rig.history)
     captures = [event.capture for event in rig.recorded if event.source in ("tool", "command")][-calls:]
     selection = RevertSelection(tuple(captures), scope="turn")
@@ -394,7 +397,8 @@ async def revert(rig: ChangesRig, calls: int = 1) -> None:
 
 async def redo(rig: ChangesRig, call: int = -1) -> None:
     """Do again what a call changed and a revert took back."""
-    changes, session_id = rig.workspace.changes, rig.conversation.session.id
+    changes = rig.workspace.changes
+    session_id = rig.conversation.session.id
     captures = [event.capture for event in rig.recorded if event.source in ("tool", "command")]
     plan = await changes.plan_redo(session_id, captures[call])
     assert await changes.revert(session_id, plan, {}) is not None
@@ -507,7 +511,8 @@ async def test_a_rewind_says_that_a_file_is_set_back_and_nothing_if_it_is_as_it_
     rig = await started([writes(a_txt="1\n")], [writes(a_txt="2\n")], [], [])
     await rig.run()
     await rig.run("Again.")
-    changes, session = rig.workspace.changes, rig.conversation.session
+    changes = rig.workspace.changes
+    session = rig.conversation.session
     second = [record.seq for record in session.log if isinstance(record.event, UserSpoke)][-1]
     await revert(rig, calls=2)
     await changes.revert(session.id, await changes.plan_rewind(session.id, second), {})

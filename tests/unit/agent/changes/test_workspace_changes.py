@@ -252,7 +252,8 @@ class SessionFiles:
 
     def record(self, captured: CapturedChanges | None) -> None:
         if captured is not None:
-            capture, seq = captured.capture, len(self.log) + 1
+            capture = captured.capture
+            seq = len(self.log) + 1
             event = ChangesRecorded(
                 *(capture.id, capture.changes, capture.source), reverts=capture.reverts, scope=capture.scope
             )

@@ -113,7 +113,8 @@ async def test_the_next_one_updates_it_and_reads_only_what_came_since() -> None:
     assert "user: The second part." in after
     (first, _), (second, updated) = checkpoints(rig).items()
     assert updated.handover.checkpoint == first
-    transcript, log = rig.conversation.session.transcript, rig.conversation.session.log
+    transcript = rig.conversation.session.transcript
+    log = rig.conversation.session.log
     versions = recorded_versions(transcript, log, is_managed=True)
     assert [(version.seq, version.state) for version in versions] == [
         (second, "Not in context yet"), (first, ""),
@@ -389,7 +390,9 @@ async def test_a_handover_begins_with_the_newest_checkpoint() -> None:
 async def test_a_handover_without_a_model_begins_with_the_newest_checkpoint_and_asks_nothing() -> None:
     rig = await rig_with(HANDOVERS, info=SMALL)
     await run_turns(rig, 4, text="The first part.")
-    requests, handovers, phases = len(rig.model.summary_requests), rig.conversation.handovers, list[str]()
+    requests = len(rig.model.summary_requests)
+    handovers = rig.conversation.handovers
+    phases = list[str]()
     rig.conversation.session.on(CompactionProgress, lambda update: phases.append(update.phase))
     first, second = await asyncio.gather(handovers.previews.preview(), handovers.previews.preview())
     assert first.event.checkpoint == max(checkpoints(rig))

@@ -31,7 +31,8 @@ from tests.support.scripted_model import (
 async def test_a_draft_records_nothing() -> None:
     """It has the handover's content, and is streamed like one; the log and the window stay unchanged."""
     rig = await ready_conversation()
-    log, before = list(rig.conversation.session.log), rig.conversation.window.measure()[0].request
+    log = list(rig.conversation.session.log)
+    before = rig.conversation.window.measure()[0].request
     draft = await rig.conversation.handovers.writer.draft("the login")
     assert rig.conversation.session.log == log
     assert rig.conversation.window.measure()[0].request == before
@@ -48,7 +49,8 @@ async def test_a_draft_records_nothing() -> None:
 async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None:
     """Not when something comes behind it; an exclusion inside it drops it, and its undo brings it back."""
     rig = await ready_conversation()
-    handovers, window = rig.conversation.handovers, rig.conversation.window
+    handovers = rig.conversation.handovers
+    window = rig.conversation.window
     draft = await handovers.writer.draft("the login")
     await handovers.save_draft(draft, "as I changed it", 0, is_whole=False)
     left = handovers.restore_draft(0, is_whole_possible=False)
@@ -77,7 +79,8 @@ async def test_a_draft_that_is_left_stays_until_what_it_covers_changes() -> None
 async def test_after_a_restart_the_draft_that_was_saved_last_is_there() -> None:
     """A newer one that is not saved yet takes nothing from it; one that was only written is there, too."""
     rig = await ready_conversation()
-    handovers, session_id = rig.conversation.handovers, rig.conversation.session.id
+    handovers = rig.conversation.handovers
+    session_id = rig.conversation.session.id
     await handovers.save_draft(await handovers.writer.draft(), "as I changed it", 0, is_whole=False)
     saved = handovers.restore_draft(0, is_whole_possible=False)
     assert saved is not None
@@ -260,10 +263,12 @@ async def test_a_sentence_put_back_into_the_active_handover() -> None:
     rig = await ready_conversation(
         summary=lambda _: text_reply(SUMMARY.replace("fact about todo items [e4]", "wish [e99999]"))
     )
-    handovers, window = rig.conversation.handovers, rig.conversation.window
+    handovers = rig.conversation.handovers
+    window = rig.conversation.window
     await handovers.writer.commit(await handovers.writer.draft())
     ((seq, former),) = rig.conversation.session.transcript.rewrites.handovers.items()
-    before, spent = window.measure()[0].request, former.spent
+    before = window.measure()[0].request
+    spent = former.spent
     draft = await handovers.revisions.draft(seq)
     fields = to_fields(editable_sections(draft.handover))
     assert fields["TODO Items"] == "- A wish (no source)"
@@ -301,7 +306,8 @@ async def test_a_sentence_keeps_the_request_that_it_cites_when_others_are_edited
 async def test_a_handover_is_written_again() -> None:
     """From its messages, not from itself; the new one takes its place, also where it covers less."""
     rig = await ready_conversation(summary=lambda _: text_reply(SUMMARY))
-    handovers, window = rig.conversation.handovers, rig.conversation.window
+    handovers = rig.conversation.handovers
+    window = rig.conversation.window
     await handovers.writer.commit(await handovers.writer.draft())
     session = rig.conversation.session
     ((first, former),) = session.transcript.rewrites.handovers.items()

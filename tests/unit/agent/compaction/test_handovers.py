@@ -518,7 +518,8 @@ def handover_text(request: ModelRequest) -> str:
 async def test_a_session_begins_with_the_handover_of_another_one() -> None:
     """The words that matter are there verbatim, everything else is one recall away, and nothing is asked."""
     rig = await worked_session()
-    old, call_count = rig.conversation, len(rig.model.requests)
+    old = rig.conversation
+    call_count = len(rig.model.requests)
     new = await rig.workspace.continue_session(old.session.id)
     assert len(rig.model.requests) == call_count
     assert new.session.transcript.title == "Ports (2)"

@@ -299,7 +299,8 @@ async def test_prepared_observations_stay_out_of_the_window_once_they_are_turned
 
 async def test_a_fold_does_not_cross_the_range_being_observed() -> None:
     """While they are written the turn goes on and is folded; what they are paid for is not lost."""
-    gate, numbers = asyncio.Event(), count(1)
+    gate = asyncio.Event()
+    numbers = count(1)
 
     def six_calls(_: ModelRequest) -> ScriptedReply:
         number = next(numbers)

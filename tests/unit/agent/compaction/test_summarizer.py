@@ -133,7 +133,8 @@ class SummarizerRig:
 
 async def test_the_first_model_with_space_is_used() -> None:
     """Once, in full; that is no fallback, and it is streamed."""
-    main, small = model("main", 8_000), model("small", 4_000)
+    main = model("main", 8_000)
+    small = model("small", 4_000)
     summarizer = SummarizerRig(main, summary=small)
     result = await summarizer.ask(brief(3))
     assert result == SummaryResult("of e1 e2 e3", "test/small", False, 1, result.spent, "")
@@ -148,7 +149,9 @@ async def test_the_first_model_with_space_is_used() -> None:
 
 async def test_a_request_that_does_not_fit_is_not_sent() -> None:
     """A request too large for a model goes to the next in the chain; the event can say so."""
-    main, small, long = model("main", 1_000), model("small", 500), model("long", 9_000)
+    main = model("main", 1_000)
+    small = model("small", 500)
+    long = model("long", 9_000)
     result = await SummarizerRig(main, long, summary=small).ask(brief(20))
     assert (result.model, result.calls) == ("test/long", 1)
     assert result.fallback_reason.startswith("test/long wrote it. test/small has room for 400 of ")
@@ -185,7 +188,8 @@ async def test_a_failed_model_is_followed_by_the_next(reply: ScriptedReply) -> N
 @pytest.mark.parametrize("reply", [text_reply("I would rather not."), [ModelResponse(" ")]])
 async def test_a_text_that_is_not_used_is_asked_for_again_with_the_reason(reply: ScriptedReply) -> None:
     """The last of three requests is left to the next model; alone, one model gets all three."""
-    small, main = model("small", 4_000, lambda _: reply), model("main", 8_000)
+    small = model("small", 4_000, lambda _: reply)
+    main = model("main", 8_000)
     result = await SummarizerRig(main, summary=small).ask(brief(3))
     assert (result.value, result.model, result.calls) == ("of e1 e2 e3", "test/main", 3)
     first, second = (request.messages[-1].text for request in small.summary_requests)
@@ -256,7 +260,8 @@ async def test_a_broken_connection_leaves_the_doubtful_text() -> None:
 
 async def test_the_calibration_ratio_counts() -> None:
     """A model that reported twice our count has half the space, and is spoken of in its own tokens."""
-    main, long = model("main", 2_000), model("long", 9_000)
+    main = model("main", 2_000)
+    long = model("long", 9_000)
     summarizer = SummarizerRig(main, long)
     answer = AssistantSpoke("x", "test/main", 1, usage=Usage(2_000, 1), estimate=1_000)
     await summarizer.session.record(SessionStarted("s"), answer)
@@ -269,7 +274,8 @@ async def test_the_calibration_ratio_counts() -> None:
 
 async def test_a_request_is_read_in_parts() -> None:
     """It fits no model: the largest reads it part by part, and merges."""
-    main, small = model("main", 1_000), model("small", 500)
+    main = model("main", 1_000)
+    small = model("small", 500)
     result = await SummarizerRig(main, summary=small).ask(brief(20))
     assert result.value is not None
     assert result.value.startswith("merged ")

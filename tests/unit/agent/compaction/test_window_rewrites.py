@@ -153,7 +153,8 @@ async def test_a_turn_that_could_not_be_recorded_starts_no_work_on_the_window() 
     await rig.conversation.hold(True)
     await run_turns(rig, 4)
     await rig.conversation.hold(False)
-    first_failing_write, rig.store.first_failing_write = rig.store.first_failing_write, 0
+    first_failing_write = rig.store.first_failing_write
+    rig.store.first_failing_write = 0
     await rig.run_and_wait("And now?")
     assert len(rig.updates_of(ErrorRaised)) == 1
     assert not rig.model.observation_requests
@@ -196,7 +197,8 @@ class _AskedCounter:
 
 
 async def test_a_note_is_counted_from_its_messages() -> None:
-    counter, items = _AskedCounter(), build_history(20).transcript.messages.items
+    counter = _AskedCounter()
+    items = build_history(20).transcript.messages.items
     tokens = NoteTokens(counter)
     await tokens.read_ahead(items)
     counter.chars = 0
@@ -210,8 +212,10 @@ async def test_a_note_is_counted_from_its_messages() -> None:
 
 
 async def test_a_counter_that_fails_fails_where_the_tokens_are_needed() -> None:
-    counter, items = _AskedCounter(), build_history(3).transcript.messages.items
-    counter.is_damaged, tokens = True, NoteTokens(counter)
+    counter = _AskedCounter()
+    items = build_history(3).transcript.messages.items
+    counter.is_damaged = True
+    tokens = NoteTokens(counter)
     await tokens.read_ahead(items)
     counter.is_damaged = False
     assert await tokens.count("a note") == 2

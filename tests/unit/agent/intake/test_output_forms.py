@@ -99,7 +99,8 @@ async def test_a_swept_output_takes_its_new_form_and_is_not_swept_again() -> Non
     )
     rig = await a_session(policy, STEPS)
     assert rig.events(SweepMade)
-    seq, marker = seq_of(rig, "big"), shown_text(rig)
+    seq = seq_of(rig, "big")
+    marker = shown_text(rig)
     assert marker.startswith(bare_marker(rig.tool_answers[0].digest, policy.handle_digits))
     await rig.conversation.window.send_all(seq)
     assert shown_text(rig) == large_output("big")
@@ -170,7 +171,8 @@ async def test_what_a_call_was_given_is_restored_alone_and_cached_again() -> Non
     rig = await a_session(msgspec.structs.replace(POLICY, intake_above=5_000))
     rig.model.script = replies_in_order(tool_call_reply(("say", {"text": "word " * 900}), id_prefix="long"))
     await rig.conversation.run("Go on.")
-    window, seq = rig.conversation.window, seq_of(rig, "big")
+    window = rig.conversation.window
+    seq = seq_of(rig, "big")
     call = rig.seqs(AssistantSpoke)[2]
     before = window.measure()[0]
     await rig.conversation.session.record(SweepMade((seq, call), 1_000, SweepReason.BATCH))
@@ -250,7 +252,9 @@ def request_counts(*models: ScriptedModel) -> list[int]:
 
 async def test_the_next_model_that_fits_is_used() -> None:
     """From the fast model to the main one to the long one."""
-    main, fast, long = model("main", 50_000), model("fast", 9_000), model("long", 900_000)
+    main = model("main", 50_000)
+    fast = model("fast", 9_000)
+    long = model("long", 900_000)
     for tokens, expected in ((5_000, "fast"), (20_000, "main"), (200_000, "long")):
         result = await extractor(main, fast, long).extract(
             output(tokens), "names", CallBill(WordCounter()), never_slow
@@ -268,7 +272,8 @@ async def test_the_next_model_that_fits_is_used() -> None:
 )
 async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None:
     """The result says why it was not the first."""
-    main, fast = model("main", 50_000), model("fast", 50_000, [error])
+    main = model("main", 50_000)
+    fast = model("fast", 50_000, [error])
     result = await extractor(main, fast).extract(output(5_000), "names", CallBill(WordCounter()), never_slow)
     assert result.model == "test/main"
     assert result.fallback_reason == f"test/fast couldn't write it. {error.what}"
@@ -276,10 +281,8 @@ async def test_a_failed_model_is_followed_by_the_next(error: ModelError) -> None
 
 async def test_the_failure_of_all_models_is_reported() -> None:
     """The last reason counts; no model is asked twice."""
-    main, fast = (
-        model("main", 50_000, [ModelRequestRejected(verbatim("No."))]),
-        model("fast", 50_000, [ModelRequestRejected(verbatim("No key."))]),
-    )
+    main = model("main", 50_000, [ModelRequestRejected(verbatim("No."))])
+    fast = model("fast", 50_000, [ModelRequestRejected(verbatim("No key."))])
     long = model("long", 50_000)  # it is there for what fits no other
     with pytest.raises(ModelRequestRejected, match=r"No\."):
         await extractor(main, fast, long).extract(output(5_000), "names", CallBill(WordCounter()), never_slow)
@@ -292,7 +295,8 @@ def parts_of(requests: Sequence[ModelRequest]) -> list[str]:
 
 async def test_an_output_that_fits_no_model_is_read_in_concurrent_pieces_and_merged() -> None:
     """The largest model reads all pieces concurrently; one more request merges the answers."""
-    main, fast = model("main", 20_000), model("fast", 5_000)
+    main = model("main", 20_000)
+    fast = model("fast", 5_000)
     together = asyncio.Event()
 
     def extract(request: ModelRequest) -> ScriptedReply:

@@ -508,7 +508,8 @@ async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
     """After every event: outputs are answered at the next start, and can be recalled."""
     rig = three_large_outputs("1: full\n2: compact: names\n3: preview")
     conversation = await rig.run_first()
-    log, store = list(conversation.session.log), rig.store
+    log = list(conversation.session.log)
+    store = rig.store
     held_seqs = [recorded.seq for recorded in log if isinstance(recorded.event, OutputHeld)]
     for length in range(held_seqs[0], len(log)):
         again = IntakeRig()

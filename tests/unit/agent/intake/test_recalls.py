@@ -38,7 +38,8 @@ async def test_the_marker_of_a_recalled_part_says_which_part_and_its_size() -> N
     part = await answer_to(await rig.recall_result(entry, start_line=21, end_line=24))
     found = await answer_to(await rig.recall_result(entry, pattern="split_4[12]", context=0))
 
-    name, lines = "read_file src/parse.py", "lines 21-24 of 198"
+    name = "read_file src/parse.py"
+    lines = "lines 21-24 of 198"
     assert f") {name}, parse_part_0, " in output_marker(whole)
     assert output_marker(whole).endswith(f" ({format_bytes(len(SOURCE))})")
     size = format_bytes(len(part.text.encode()))
@@ -71,10 +72,12 @@ async def test_the_marker_of_a_search_names_the_entries_it_found() -> None:
 
 
 async def test_handles_of_contents_and_versions_are_no_names() -> None:
-    handle, commit = "3c81c6e99326", "89f1fab"
+    handle = "3c81c6e99326"
+    commit = "89f1fab"
     rig = await SessionRig.create()
     await rig.use_tool("src/parse.py", f"see {commit} read_text\n".encode())
-    first, last = rig.transcript.last_seq, await rig.use_tool("a.md", b"read_more\n")
+    first = rig.transcript.last_seq
+    last = await rig.use_tool("a.md", b"read_more\n")
     recalled = await answer_to(await rig.recall_result(f"e{first}-e{last}"))
     assert {commit, "read_text", "read_more"} <= {*recalled.identifiers}
     assert not [name for name in recalled.identifiers if len(name) == len(handle) and name.isalnum()]

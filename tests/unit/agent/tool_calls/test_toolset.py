@@ -37,7 +37,8 @@ class NamedTools:
     """A source with tools of these names that reports which of them ran."""
 
     def __init__(self, mark: str, *names: str) -> None:
-        self.mark, self.names = mark, names
+        self.mark = mark
+        self.names = names
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -93,7 +94,8 @@ async def test_a_name_that_no_provider_accepts_is_left_out(name: str) -> None:
 def test_offered_tools_are_unique_valid_and_stable(offered: list[list[str]]) -> None:
     """For any input: no name twice, the first source wins, the same input gives the same order."""
     sources = [NamedTools(str(index), *some) for index, some in enumerate(offered)]
-    tools, again = Toolset(*sources), Toolset(*sources)
+    tools = Toolset(*sources)
+    again = Toolset(*sources)
     assert tools.specs == again.specs
     assert len({name.casefold().replace("-", "_") for name in names(tools)}) == len(tools.specs)
     everything = [spec for source in sources for spec in source.specs]

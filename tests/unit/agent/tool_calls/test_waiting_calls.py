@@ -570,10 +570,8 @@ async def test_a_question_waits_among_approvals_and_ends_nothing() -> None:
         rig.model.requests[1]
     )
     assert [event.text for event in rig.events(UserSpoke)] == ["Go.", "Be quick."]
-    items, decision = (
-        conversation.session.transcript.messages.items,
-        "Which database? – Postgres; with pgvector",
-    )
+    items = conversation.session.transcript.messages.items
+    decision = "Which database? – Postgres; with pgvector"
     assert f"user: {decision}\n" in render_fold_note(items, "0" * 64, 1), (
         "what the user decided stays in sight"
     )
@@ -605,7 +603,8 @@ async def test_a_question_outlives_its_turn(ending: str) -> None:
     rig = rig_asking(("say", {}), ("ask_user", DATABASE))
     conversation = await rig.send_first()
     await wait_for_requests(rig, "c1")
-    session_id, log = conversation.session.id, list(conversation.session.log)
+    session_id = conversation.session.id
+    log = list(conversation.session.log)
     await (conversation.stop() if ending == "stop" else conversation.close())
     if ending != "stop":
         store = rig.store if ending == "close" else GatedStore()

@@ -352,7 +352,8 @@ def test_lines_alike_are_judged_alike(rows: list[tuple[tuple[str, int | None], i
     finder = ErrorFinder()
     for (line, rank), number in rows:
         for other in (re.sub(r"(?<![\d.\x1b\[])[1-9]\d*(?![\d.m])", str(number), line), line):
-            expected, found = find_error(other), finder.find(other)
+            expected = find_error(other)
+            found = finder.find(other)
             assert (found and found.rank) == (expected and expected.rank)
         match = finder.find(line)
         assert (match and match.rank) == rank

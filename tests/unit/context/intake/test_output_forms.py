@@ -167,10 +167,8 @@ def test_head_and_tail_are_complete_lines() -> None:
     assert preview[-2] == lines[-1]
     hidden = next(line for line in preview if "not shown" in line)
     preview_lines = [line for line in preview if line in lines]
-    first, last = (
-        lines.index(preview[preview.index(hidden) - 1]) + 2,
-        lines.index(preview[preview.index(hidden) + 1]),
-    )
+    first = lines.index(preview[preview.index(hidden) - 1]) + 2
+    last = lines.index(preview[preview.index(hidden) + 1])
     assert hidden == f"[… {len(lines) - len(preview_lines)} lines not shown ({first}-{last}) …]"
 
 
@@ -223,7 +221,8 @@ def test_of_lines_that_differ_in_numbers_only_the_first_says_how_many_there_are(
     """And the last is shown; of two both are."""
     lines = [f"2026-11-24T21:{n % 60:02} INFO request {n} served" for n in range(900)]
     lines[200:700:100] = [f"2026-11-24T21:00 ERROR request {n} refused" for n in range(5)]
-    lines[250], lines[350] = "ERROR: no port 80", "ERROR: no port 81"
+    lines[250] = "ERROR: no port 80"
+    lines[350] = "ERROR: no port 81"
     lines[255] = "WARN only 4 % of the disk left"
     preview = preview_output("\n".join(lines), "d" * 64, 400)
     assert "201: 2026-11-24T21:00 ERROR request 0 refused [5 like this]\n" in preview
@@ -294,8 +293,10 @@ def test_markers_describe_their_content() -> None:
 
 
 MARKER = '[CACHED] recall_cached_content("0123456789ab") the whole output'
-ONCE, OFTEN = "21636369-8b52-9b4a-97b7-50923ceb3ffd", "9b08923d-10c6-7fd9-94b2-b8fda02f34a6"
-TRACE, COMMIT = "9a9a80fdea7b5bf5", "7de7710"
+ONCE = "21636369-8b52-9b4a-97b7-50923ceb3ffd"
+OFTEN = "9b08923d-10c6-7fd9-94b2-b8fda02f34a6"
+TRACE = "9a9a80fdea7b5bf5"
+COMMIT = "7de7710"
 
 
 def test_ids_that_occur_once_are_no_names() -> None:
@@ -368,7 +369,9 @@ def test_a_text_without_its_middle_keeps_head_and_tail(text: str, max_chars: int
     if cut == text:
         assert source(text).tokens <= max_chars
         return
-    head, omitted, tail = cut.partition("\n[… ")[0], cut, cut.rpartition(" …]\n")[2]
+    head = cut.partition("\n[… ")[0]
+    omitted = cut
+    tail = cut.rpartition(" …]\n")[2]
     assert text.startswith(head)
     assert text.endswith(tail)
     assert f"[… {len(text) - len(head) - len(tail):,} characters left out here …]" in omitted
@@ -425,7 +428,8 @@ def test_an_extract_is_shorter_than_four_previews_and_than_the_output() -> None:
     assert max_extract_words(600, 90_000) == 1_440
 
 
-FULL, PREVIEW = FormChoice("full", is_chosen_by_model=True), FormChoice("preview", is_chosen_by_model=True)
+FULL = FormChoice("full", is_chosen_by_model=True)
+PREVIEW = FormChoice("preview", is_chosen_by_model=True)
 DEFAULT_CHOICE = FormChoice()
 
 
@@ -544,7 +548,8 @@ def test_the_question_names_each_output_and_its_offered_forms() -> None:
     """Tool, target, hash, sizes, exit code; full only where there is space; the limits of the answer."""
     question = ask_for_forms([pending_output(), pending_output("src/b.py", full=False)])
     assert question.startswith(f"{FORMS_OPENING}\nChoose.\n")
-    code, other = digest_of(b"src/a.py")[:8], digest_of(b"src/b.py")[:8]
+    code = digest_of(b"src/a.py")[:8]
+    other = digest_of(b"src/b.py")[:8]
     assert question.splitlines()[-2:] == [
         f'1. "read_file" "src/a.py" ({code}): about 5,000 tokens, 320 lines, exit code 1. '
         "Options: compact, preview, full",

@@ -39,8 +39,10 @@ def as_read_before(recorded: RecordedEvent) -> RecordedEvent:
 def test_no_byte_of_a_request_changes(simulator: SessionSimulator) -> None:
     """Neither of the next one nor of any after it; nor does the gauge, what is due, or what was spent."""
     session_rewrites.write_checkpoint(simulator)
-    with_them, without = Transcript(), Transcript()
-    policy, frame = simulator.policy, simulator.frame
+    with_them = Transcript()
+    without = Transcript()
+    policy = simulator.policy
+    frame = simulator.frame
     for recorded in simulator.log:
         with_them.apply(recorded)
         without.apply(as_read_before(recorded))

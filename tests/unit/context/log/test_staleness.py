@@ -26,7 +26,8 @@ from tests.support.call_log import CallLog
 
 def test_a_read_is_stale_once_its_file_is_edited_or_found_changed() -> None:
     log = CallLog()
-    read, other = log.call("read_file", path="src/a.py"), log.call("read_file", path="src/b.py")
+    read = log.call("read_file", path="src/a.py")
+    other = log.call("read_file", path="src/b.py")
     log.call("Edit", ok=False, file_path="src/a.py", old_string="x", new_string="y")
     log.call("Edit", "<tool_use_error>Not read yet.", file_path="src/a.py", old_string="x", new_string="y")
     assert read not in log.superseded, "both failed"
@@ -164,7 +165,8 @@ def test_the_running_turn_works_on_what_it_edits_and_tests() -> None:
     test = log.call("run_command", "1 failed", command="pytest -q")
     log.add(UserSpoke("also", 1, steered=True))
     assert log.transcript.in_work == {before, test}
-    again, listing = log.call("read_file", path="a.py"), log.call("run_command", "other", command="ls")
+    again = log.call("read_file", path="a.py")
+    listing = log.call("run_command", "other", command="ls")
     assert log.transcript.in_work == {again, test, listing}
 
 
@@ -178,7 +180,8 @@ def test_the_running_turn_works_on_what_it_recalled() -> None:
         return log.add(ToolAnswered("r", "recall_cached_content", text, "", 2, 1, 1, recalled=digest))
 
     log.call("read_file", "v1", path="a.py")
-    table, file = recall("a table", '{"hash": "1"}'), recall("v1", '{"hash": "2"}')
+    table = recall("a table", '{"hash": "1"}')
+    file = recall("v1", '{"hash": "2"}')
     log.call("list_directory")
     assert log.transcript.in_work == {table, file}
     again = recall("a table", '{"hash": "1"}')
@@ -193,7 +196,8 @@ def test_the_running_turn_works_on_what_it_recalled() -> None:
 def test_the_running_turn_works_on_files_that_the_user_named() -> None:
     """By their path, or the end of it; not on another file of that name."""
     log = CallLog()
-    first, named = log.call("read_file", path="a.py"), log.call("read_file", path="/w/src/b.py")
+    first = log.call("read_file", path="a.py")
+    named = log.call("read_file", path="/w/src/b.py")
     other = log.call("read_file", path="lib/b.py")
     log.add(TurnEnded("done"))
     log.add(UserSpoke("Is ./src/b.py right? Then mend...", 1))
@@ -250,7 +254,8 @@ def calls_to_apply(events: list[RecordedEvent]) -> int:
 
 
 def test_a_read_costs_the_same_however_often_its_file_was_read() -> None:
-    some, many = reads_of_one_file(200), reads_of_one_file(800)
+    some = reads_of_one_file(200)
+    many = reads_of_one_file(800)
     calls_to_apply(some)  # what is remembered about a call is the same in both from here on
     assert calls_to_apply(many) <= 4.1 * calls_to_apply(some)
 

@@ -109,7 +109,8 @@ def test_undo_restores_and_redo_reapplies(simulator: SessionSimulator, choice: i
 
 def check_undo(simulator: SessionSimulator, kind: type[Undoable], choice: int) -> None:
     """Undo everything that one action created, and redo it."""
-    before, known_seqs = simulator.window(), set(simulator.transcript.rewrites.by_seq)
+    before = simulator.window()
+    known_seqs = set(simulator.transcript.rewrites.by_seq)
     if not rewrite(simulator, kind, choice):
         return
     after = simulator.window()
@@ -213,7 +214,8 @@ def check_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
 
 def check_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
     """Trying rewrites on a fork changes neither the window nor what may be undone."""
-    before, swept = simulator.window(), set(simulator.transcript.window.swept)
+    before = simulator.window()
+    swept = set(simulator.transcript.window.swept)
     twin = simulator.transcript.fork()
     twin.apply(RecordedEvent(twin.last_seq + 1, 0, SweepMade((2, 3), 10, SweepReason.MANUAL)))
     twin.apply(RecordedEvent(twin.last_seq + 1, 0, Pinned(2)))
@@ -322,7 +324,8 @@ def window_after(simulator: SessionSimulator, seq: int) -> list[bytes]:
 @given(TREES, st.integers(1, 10**6))
 def test_a_branch_has_the_window_of_its_point_and_loses_nothing(parent: SessionSimulator, at: int) -> None:
     seq = 1 + at % len(parent.log)
-    branch, before = copy(parent), list(parent.log)
+    branch = copy(parent)
+    before = list(parent.log)
     end = branch.branch(seq)
     assume(end)
     assert end >= seq or isinstance(parent.log[seq - 1].event, SessionBranched)
@@ -349,7 +352,8 @@ def test_a_retry_asks_what_the_turn_asked_first(parent: SessionSimulator, at: in
     ]
     assume(users)
     message = users[at % len(users)]
-    end, branch = point_of_retry(parent.log, message), copy(parent)
+    end = point_of_retry(parent.log, message)
+    branch = copy(parent)
     assert end >= message
     branch.go_on_behind(end)
     branch.retry()
@@ -365,7 +369,8 @@ def test_an_edit_begins_where_the_message_was_not_sent_yet(parent: SessionSimula
     users = [entry.seq for entry in parent.log if isinstance(entry.event, UserSpoke)]
     assume(users)  # a branch of the very beginning has none
     message = users[at % len(users)]
-    end, branch = point_before_message(parent.log, message), copy(parent)
+    end = point_before_message(parent.log, message)
+    branch = copy(parent)
     assert 0 < end < message
     branch.go_on_behind(end)
     assert not branch.transcript.open_calls
@@ -411,7 +416,8 @@ def test_what_a_call_changed_that_a_crash_cut_off_is_captured_after_the_next_sta
 
 
 def test_a_change_has_the_target_of_its_call_as_the_tool_told_it_or_else_from_the_arguments() -> None:
-    edit, command = ToolCall("a", "edit", '{"path": "./a.txt"}'), ToolCall("b", "bash", '{"command": "make"}')
+    edit = ToolCall("a", "edit", '{"path": "./a.txt"}')
+    command = ToolCall("b", "bash", '{"command": "make"}')
     events: list[Event] = [
         UserSpoke("Go.", 1),
         AssistantSpoke("", "box/small", 1, (edit, command)),
@@ -475,7 +481,8 @@ def test_the_marker_of_an_output_that_no_request_held_says_so() -> None:
     log = CallLog()
     read = log.call("read_file", "x = 1", path="a.py")
     log.calls(("read_file", {"path": "c.py"}), ("read_file", {"path": "d.py"}))
-    new, other = log.transcript.last_seq - 1, log.transcript.last_seq
+    new = log.transcript.last_seq - 1
+    other = log.transcript.last_seq
     sweep = log.add(SweepMade((read, new), 2, SweepReason.OVERFLOW))
     log.add(SweepMade((other,), 2, SweepReason.MANUAL))
     unshown = [seq for seq in (read, new, other) if shown(log, seq).endswith(UNSHOWN_NOTE)]

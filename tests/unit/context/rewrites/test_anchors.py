@@ -84,7 +84,8 @@ def test_many_names_share_few_labels() -> None:
 
 def test_a_sweep_names_what_stands_nowhere_else() -> None:
     """A name stays out of its line while another message in the window still has it."""
-    transcript, index = transcript_of(("gone_name", "both_have_it"), ("both_have_it",)), IdentifierIndex()
+    transcript = transcript_of(("gone_name", "both_have_it"), ("both_have_it",))
+    index = IdentifierIndex()
     index.update(transcript)
     assert index.sweep_line(transcript, [4], 1_000) == f"{SWEEP_TITLE} e4: gone_name"
     assert index.sweep_line(transcript, [4, 6], 1_000) == f"{SWEEP_TITLE} e6: both_have_it; e4: gone_name"
@@ -132,16 +133,19 @@ def test_a_sweep_names_what_stood_in_a_fact_that_is_over() -> None:
 
 def test_no_name_of_an_earlier_line_is_named_again() -> None:
     """Not the last name of a group either, behind which stands a semicolon."""
-    index, both = IdentifierIndex(), ("first_name", "second_name")
+    index = IdentifierIndex()
+    both = ("first_name", "second_name")
     transcript = transcript_of(both, both)
     index.update(transcript)
-    line, seq = f"{SWEEP_TITLE} e6: second_name; e4: first_name", transcript.last_seq + 1
+    line = f"{SWEEP_TITLE} e6: second_name; e4: first_name"
+    seq = transcript.last_seq + 1
     transcript.apply(RecordedEvent(seq, seq, SweepMade((4,), 9, SweepReason.BATCH, line, 9, carrier=4)))
     assert not index.sweep_line(transcript, [6], 1_000)
 
 
 def test_no_name_in_the_line_of_a_note_is_named_again() -> None:
-    index, transcript = IdentifierIndex(), transcript_of(("a_name",), ("a_name",), ("b_name",))
+    index = IdentifierIndex()
+    transcript = transcript_of(("a_name",), ("a_name",), ("b_name",))
     index.update(transcript)
     note = FoldMade(2, 4, f"A note.\n{FOLD_TITLE} e4: a_name", 3, "d" * 64, 1, steps=1, saved=5)
     transcript.apply(RecordedEvent(transcript.last_seq + 1, 9, note))
@@ -150,7 +154,8 @@ def test_no_name_in_the_line_of_a_note_is_named_again() -> None:
 
 def test_a_message_that_is_excluded_twice_counts_once() -> None:
     """Alone and with the note that replaced it: what another message says too is still named."""
-    index, transcript = IdentifierIndex(), transcript_of(("both_have_it",), ("both_have_it",))
+    index = IdentifierIndex()
+    transcript = transcript_of(("both_have_it",), ("both_have_it",))
     index.update(transcript)
     for event in (
         Excluded((4,), "Excluded.", 3, "d" * 64),
@@ -196,7 +201,8 @@ def read_module(simulator: SessionSimulator, number: int) -> int:
     simulator.step("", 1)
     (call,) = simulator.transcript.open_calls.values()
     text = f"def handler_{number:03}():\n" + "    pass  # and so on\n" * 120
-    digest, tokens = simulator.store_content(text), count_tokens(text)
+    digest = simulator.store_content(text)
+    tokens = count_tokens(text)
     answer = ToolAnswered(call.id, "read_file", text, digest, len(text), tokens, 30, "src/a.py", whole=True)
     simulator.record(msgspec.structs.replace(answer, identifiers=(f"handler_{number:03}",)))
     return simulator.transcript.last_seq

@@ -85,7 +85,8 @@ def test_what_an_undone_fold_brought_back_is_not_cached_in_its_place() -> None:
 def test_an_output_that_the_user_sent_in_full_stays_out_of_notes() -> None:
     """It was asked for by hand: only a full context takes it."""
     simulator = build_history(40, size=4_000, policy=PROFILES["off"])
-    policy, gauge = BALANCED, simulator.gauge(REFERENCE_WINDOW)
+    policy = BALANCED
+    gauge = simulator.gauge(REFERENCE_WINDOW)
     (first, *_) = early_compaction.due_folds(simulator.transcript, policy, gauge, is_cold=True)
     steps = steps_in(simulator.transcript, first.after, first.upto)
     seq = next(item.seq for item in steps if isinstance(item.event, ToolAnswered))
@@ -104,7 +105,8 @@ def test_a_fold_frees_about_what_it_was_taken_to_free() -> None:
             replayer.feed(message)
             if turn_ends:
                 replayer.end_turn()
-        log, (_, frame, _) = replayer.session.log, replayer.settings()
+        log = replayer.session.log
+        _, frame, _ = replayer.settings()
     transcript = Transcript()
     expected: dict[tuple[int, int], int] = {}
     for before, recorded in pairwise(log):
@@ -404,7 +406,8 @@ class TodoSession:
     """A session that calls tools, with its requests."""
 
     def __init__(self, policy: ContextPolicy) -> None:
-        self.replayer, self._calls = Replayer(policy), 0
+        self.replayer = Replayer(policy)
+        self._calls = 0
         self.close = self.replayer.close
         self.replayer.feed({"role": "user", "content": "Please do the work."})
 

@@ -95,7 +95,8 @@ def first_kept_turn(transcript: Transcript) -> int:
 
 def waits(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> bool:
     """Whether a message is one that a sweep takes sooner or later."""
-    event, todo_list = item.event, transcript.todo_list
+    event = item.event
+    todo_list = transcript.todo_list
     if isinstance(event, AssistantSpoke) and not policy.protect_argument_steps:
         return False
     recalled = event.recalled if isinstance(event, ToolAnswered) else ""
@@ -176,7 +177,8 @@ def test_what_leaves_of_two_turns_in_any_history(simulator: SessionSimulator) ->
 @given(histories(ACTIONS, eager_policies()), st.floats(0.0, 0.8))
 def test_a_larger_share_keeps_more(simulator: SessionSimulator, share: float) -> None:
     """What may leave under a share may leave under each smaller one; without one, all that is old enough."""
-    transcript, gauge = simulator.transcript, simulator.gauge()
+    transcript = simulator.transcript
+    gauge = simulator.gauge()
     smaller, larger, off = (
         msgspec.structs.replace(simulator.policy, previous_turn_share=value)
         for value in (min(share, 0.3), max(share, 0.3), 0.0)

@@ -178,8 +178,10 @@ def test_lines_that_could_pass_for_the_programs_are_marked(line: str) -> None:
 
 def test_a_note_says_whose_words_begin_it() -> None:
     """Between calls it is clear; else they would read as the note's own, as the user's, or as a result."""
-    words, read = spoken_event("It is in a.py."), answered("read_file", "a.py")
-    looking, again = spoken_event("I look.", "read_file"), spoken_event("Again in a.py.", "read_file")
+    words = spoken_event("It is in a.py.")
+    read = answered("read_file", "a.py")
+    looking = spoken_event("I look.", "read_file")
+    again = spoken_event("Again in a.py.", "read_file")
     items = items_of(words, UserSpoke("Mend it.", 5), looking, read, again, read, words)
     lines = step_notes.render_fold_note(items, INDEX, 0).splitlines()[1:]
     assert [line.partition("a.py")[0] for line in lines] == [
@@ -326,7 +328,8 @@ def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
 
 def test_a_note_repeats_the_mode_that_is_in_force() -> None:
     """The newest one alone, and not what else the program told with the message."""
-    plan, auto = mode_note("ask", "plan"), mode_note("plan", "auto")
+    plan = mode_note("ask", "plan")
+    auto = mode_note("plan", "auto")
     messages = [
         UserSpoke("One.", 1, mode="plan", note=plan),
         UserSpoke("Two.", 1, mode="auto", note=f"{auto}\n[Files changed]"),
@@ -378,7 +381,8 @@ def test_the_ledger_of_a_condensed_note_leaves_out_what_failed_and_went_well_sin
         ),
         answered("edit_file", "b.py"),
     )
-    items, later = [first, *others[:4]], others[4:]
+    items = [first, *others[:4]]
+    later = others[4:]
     note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, later=later)
     failed = [line.split(" abab")[0] for line in note.splitlines() if line.startswith("! ")]
     assert failed == ["! edit_file a.py", "! make lint"]
@@ -412,10 +416,8 @@ def test_a_condensed_note_has_the_decisions_of_the_user() -> None:
     words = (UserSpoke("Choose.", 2), asks, chosen, UserSpoke("Go on.", 2), asks, taken_back)
     events: list[Event] = [*words, TurnEnded("failed"), TurnRetried(7, 4)]
     transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
-    items, user_words = (
-        transcript.messages.items,
-        transcript.messages.user_words_between(0, transcript.last_seq),
-    )
+    items = transcript.messages.items
+    user_words = transcript.messages.user_words_between(0, transcript.last_seq)
     note = step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY)
     assert note == step_notes.render_condensed_note(items, INDEX, 1, 100, 4_000, POLICY, user_words)
     assert [item.seq for item in user_words] == [1, 3, 4]

@@ -155,10 +155,8 @@ def test_what_the_agent_concluded_stands_below_unless_a_line_names_it() -> None:
         assert found.named + found.verbatim + len(found.missing) == found.total == 2
         return [fact.text for fact in found.missing]
 
-    first, second = (
-        "`Broker.getMessage` counts twice because of line 851.",
-        "`NamesrvStartup` never sets useTLS.",
-    )
+    first = "`Broker.getMessage` counts twice because of line 851."
+    second = "`NamesrvStartup` never sets useTLS."
     assert listed("") == [second, first]
     text = missing_facts_text(check_covered_facts(facts, "", 900))
     assert f"- The agent concluded then, newest first: {second} [e10]; {first} [e5]" in text
@@ -242,7 +240,8 @@ def test_numbers_that_stand_near_each_other_are_quoted_once() -> None:
 
 def test_a_sentence_of_a_message_that_stays_verbatim_is_not_repeated_below_the_summary() -> None:
     facts = facts_of("Each ferry waits 45 min since 3fa9c1d27b.")
-    listed, quoted = checked(facts, ""), checked(facts, "", quoted={2})
+    listed = checked(facts, "")
+    quoted = checked(facts, "", quoted={2})
     for kind in (listed["numbers"], listed["hashes"]):
         assert [fact.sources for fact in kind.missing] == [(2,)]
     for kind in (quoted["numbers"], quoted["hashes"]):
@@ -262,7 +261,8 @@ def test_what_is_left_on_the_todo_list_stands_below_a_summary_that_does_not_say_
     simulator.record(ToolAnswered("t1", TODO, list_text(items), "e" * 64, 1, 1, 1))
     transcript = simulator.transcript
     seq = transcript.last_seq
-    facts, todo_list = facts_in(simulator), transcript.todo_list_between(0, seq)
+    facts = facts_in(simulator)
+    todo_list = transcript.todo_list_between(0, seq)
     found = checked(facts, "", tasks=todo_list)
     assert (found["tasks"].named, found["tasks"].total) == (0, 2)
     assert "- Left to do on the todo list: " in missing_facts_text([found["tasks"]])
@@ -356,7 +356,8 @@ def test_a_reply_stands_whole_in_summaries_and_in_what_models_summarize() -> Non
     words = "No: let it keep running to hour 72, " + "and write down what it takes, " * 8 + "then stop it."
     reply = QuestionReply((), words)
     simulator.record(ToolAnswered("q1", "ask_user", words, "d" * 64, 1, 1, 1, target=question, reply=reply))
-    seq, items = simulator.transcript.last_seq, simulator.transcript.messages.items
+    seq = simulator.transcript.last_seq
+    items = simulator.transcript.messages.items
     decision = f"Shall I stop it at hour 40? – {words}"
     facts = covered_facts(items)
     assert any(fact.endswith(decision) for fact in facts.of_kind("instructions"))
@@ -427,7 +428,8 @@ def test_a_conclusion_that_two_lines_say_is_not_repeated_for_a_third_that_denies
         text = "\n".join(f"- {line} {cited}" for line in lines)
         return [fact.text for fact in checked(facts, text)["conclusions"].missing]
 
-    plain, runner = "Pages are plain JavaScript, with no dependencies.", "`npm test` runs `node --test`."
+    plain = "Pages are plain JavaScript, with no dependencies."
+    runner = "`npm test` runs `node --test`."
     assert not listed(plain, runner, "Project explained; at that time 7 tests, 7 passed, 0 failed.")
     assert listed(plain, "The tests weren't run with `npm test` (`node --test`); none passed or failed.")
 

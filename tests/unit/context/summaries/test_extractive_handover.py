@@ -101,7 +101,8 @@ Parts = list[str | RepeatedBlock]
 
 def split_all(texts: list[str]) -> list[Parts]:
     """Return the parts of messages, newest first; each message's event is its place."""
-    blocks, parts = QuotedBlocks(), []
+    blocks = QuotedBlocks()
+    parts = []
     for seq, text in enumerate(texts):
         parts.append(blocks.split(text))
         blocks.add(seq, parts[-1])
@@ -145,7 +146,8 @@ def test_what_is_quoted_counts_less_but_never_nothing(texts: list[str], tokens: 
 
 def test_the_count_of_what_is_left_is_close() -> None:
     """A tenth of the words counts as about a tenth of the tokens, however many spaces the block has."""
-    block, own = "a word of a block  \t      \n" * 900, "a word of my own.\n" * 100
+    block = "a word of a block  \t      \n" * 900
+    own = "a word of my own.\n" * 100
     older = split_all([block, own + block])[1]
     assert len(older) == 2
     assert 500 <= quoted_tokens(older, 5_000) <= 650
@@ -208,7 +210,8 @@ REQUEST = "Please mend the parser, and never touch docs/."
 
 def handover_of(simulator: SessionSimulator) -> HandoverMade:
     items = simulator.transcript.messages.items
-    sections, ledger = extractive_handover(items, None), build_ledger(items).text(600)
+    sections = extractive_handover(items, None)
+    ledger = build_ledger(items).text(600)
     return HandoverMade(
         items[-1].seq, 0, sections, ledger, "", 0, 0, 0, 0, 2, NO_MODEL, HandoverTrigger.OVERFLOW
     )

@@ -172,7 +172,8 @@ def test_dropped_first_then_changed_moved_and_added() -> None:
 def test_another_request_that_begins_alike_is_no_changed_one() -> None:
     """Of another event only a few characters may differ; of the same one, or of none, more."""
     begin = "The user asked: We're solving the following issue in our repository. Here's the issue text: "
-    first, other = f"{begin}Support reentrant orderly consumption", f"{begin}Add a size to the statistics"
+    first = f"{begin}Support reentrant orderly consumption"
+    other = f"{begin}Add a size to the statistics"
 
     def changes(before: Bullet, after: Bullet) -> dict[str, list[str]]:
         title = TITLES[0]
@@ -310,10 +311,8 @@ def test_a_session_continues_an_edited_handover_as_any_other() -> None:
 def test_what_stands_whole_below_is_not_said_above() -> None:
     """The user's words and the newest answer go along verbatim."""
     simulator = SessionSimulator(PROFILES["balanced"])
-    rule, finding = (
-        "Never touch the table of users.",
-        "`read_block` in src/parse.py:31 dropped the last block.",
-    )
+    rule = "Never touch the table of users."
+    finding = "`read_block` in src/parse.py:31 dropped the last block."
     simulator.send_message(f"Find out why the end is lost. {rule}")
     simulator.step(f"It was because of a line end. {finding}", 0)
     answer = "`read_block` in src/parse.py:34 returns the rest now, and all 38 tests pass in 12 s."

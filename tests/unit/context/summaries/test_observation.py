@@ -532,7 +532,8 @@ def test_any_answer_is_parsed_or_refused(text: str) -> None:
 
 def test_facts_of_a_day_stay_as_they_were_noted() -> None:
     """What belongs together was noted together; noted twice, it has the higher weight and both entries."""
-    day_ms, text = 86_400_000, "out"
+    day_ms = 86_400_000
+    text = "out"
     events = [(seq, ToolAnswered("c", "tool", text, "d" * 64, 3, 1, 1)) for seq in range(2, 8)]
     items = [LogItem(seq, seq * 1_000 + (seq > 6) * day_ms, 1, 1, event, 9, 9) for seq, event in events]
     lines = [

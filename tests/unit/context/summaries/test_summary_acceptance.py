@@ -32,7 +32,8 @@ from helix_desktop.domain.events.rewrite import HandoverTrigger, SummaryProblem
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Observation, ObservationsMade, Section
 from tests.support.histories import SessionSimulator, histories
 
-SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
+SHORT = SummaryProblem.SHORT
+UNSPECIFIC = SummaryProblem.UNSPECIFIC
 PARSER = SummaryInput(
     90_000,
     files=frozenset({"src/parser.py", "README.md"}),

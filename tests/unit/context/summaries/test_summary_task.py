@@ -56,7 +56,8 @@ def test_items_of_a_list_on_both_sides_of_what_is_left_out_are_two_lines() -> No
 
 def test_a_record_cuts_what_was_recalled_and_no_small_output() -> None:
     """A recalled copy like its cached original; of a small output each line may be a result."""
-    file, script = "a line of a file\n" * 200, "\n".join(f"result {n} of the script" for n in range(30))
+    file = "a line of a file\n" * 200
+    script = "\n".join(f"result {n} of the script" for n in range(30))
     items = [
         LogItem(seq, 0, 1, 1, ToolAnswered("c", "tool", text, "d" * 64, 9, 9, 9, recalled=recalled), 9, 9)
         for seq, (text, recalled) in enumerate([(file, ""), (script, ""), (file, "d" * 64)], 2)
@@ -167,7 +168,8 @@ def test_a_record_names_what_a_cut_edit_defines() -> None:
         ToolCall("c3", "apply_patch", json.dumps({"patch": patch})),
     )
     items = [LogItem(7, 0, 1, 1, AssistantSpoke("I add tests.", "m", 9, calls), 9, 9)]
-    (whole,), (brief,) = transcript_lines(items), brief_lines(items)
+    (whole,) = transcript_lines(items)
+    (brief,) = brief_lines(items)
     assert brief.text == (
         "e7 assistant: I add tests. -> calls edit_file (defines test_added), read_file, "
         "apply_patch (defines addsLevels, adds levels)"

@@ -30,9 +30,11 @@ def test_the_same_log_gives_the_same_requests(name: str) -> None:
     `HELIX_WRITE_GOLDEN=1 pytest` on this file writes the messages again where a request is meant to change.
     """
     document = FILES[name]
-    policy, frame = policy_from(document["policy"]), msgspec.convert(document["frame"], PromptFrame)
+    policy = policy_from(document["policy"])
+    frame = msgspec.convert(document["frame"], PromptFrame)
     log = msgspec.msgpack.decode(msgspec.msgpack.encode(document["log"]), type=list[RecordedEvent])
-    transcript, projector = Transcript(), Projector()
+    transcript = Transcript()
+    projector = Projector()
     sent: dict[str, list[str]] = {}
     for recorded in log:
         transcript.apply(recorded)

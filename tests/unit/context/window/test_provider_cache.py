@@ -52,13 +52,15 @@ def test_a_layer_that_ends_in_a_request_is_in_the_one_before(simulator: SessionS
         if sum(isinstance(recorded.event, AssistantSpoke) for recorded in between) != 1:
             continue  # an answer that broke off came from a request that is not among these
         transcript = Transcript(simulator.log[: sent.seq])
-        ends, changed_from = layer_ends(sent.window, transcript, simulator.policy), transcript.changed_from
+        ends = layer_ends(sent.window, transcript, simulator.policy)
+        changed_from = transcript.changed_from
         same = 1 if changed_from else int(sent.request.messages[0] == previous.request.messages[0])
         for entry in sent.window.entries:
             if _upto(entry) >= changed_from:
                 break
             same += 1
-        messages, before = sent.request.messages, previous.request.messages
+        messages = sent.request.messages
+        before = previous.request.messages
         assert messages[:same] == before[:same]
         assert (
             same <= 1
@@ -106,7 +108,9 @@ def test_what_the_request_before_had_is_found_from_far_away() -> None:
 
 ANTHROPIC = CachePrices(0.1, 1.25, 2.0)
 FREE_WRITES = CachePrices(0.1, 1.0, 1.0)
-QUICK, PAUSE, AWAY = 20.0, 420.0, 7_200.0
+QUICK = 20.0
+PAUSE = 420.0
+AWAY = 7_200.0
 
 
 def gaps(*seconds: float, prefix: int = 30_000, added: int = 1_000) -> list[CallGap]:

@@ -93,7 +93,8 @@ EXTRAS = RequestExtras({"X-Title": "Helix"}, ("X-Gateway",), {"service_tier": "f
 
 def rows(extras: RequestExtras, effort: SentEffort) -> list[WindowItem]:
     """Return the rows about fields of the request of an empty session."""
-    transcript, frame = Transcript(), PromptFrame(ModelInfo("box", "small", extras=extras), "Help.", (), 2, 0)
+    transcript = Transcript()
+    frame = PromptFrame(ModelInfo("box", "small", extras=extras), "Help.", (), 2, 0)
     window = project(transcript, PROFILES["balanced"], frame)
     items = break_down_window(window, transcript, frame, effort)
     return [item for item in items if item.kind == "fields"]

@@ -84,10 +84,12 @@ def test_a_rewrite_changes_the_total_by_what_it_saves_and_its_undo_brings_it_bac
     for ratio in (1.1, 1.1, 1.4):
         simulator.step("Reading.", 1, usage_ratio=ratio)
         simulator.answer_all_calls("output " * 300)
-    before, estimate = measured(simulator), simulator.window().estimate
+    before = measured(simulator)
+    estimate = simulator.window().estimate
     assert before.used > estimate * before.ratio + 50, "the last report differs from the median"
     assert exclude(simulator, -1)
-    now, saved = measured(simulator), estimate - simulator.window().estimate
+    now = measured(simulator)
+    saved = estimate - simulator.window().estimate
     excluded = simulator.log[-1].event
     assert isinstance(excluded, Excluded)
     assert excluded.saved == saved
@@ -110,7 +112,8 @@ def test_an_undone_handover_brings_the_report_before_it_back() -> None:
     assert simulator.window().estimate < long
     handover_seq = next(item.seq for item in reversed(simulator.log) if isinstance(item.event, HandoverMade))
     simulator.record(Undone(handover_seq))
-    after, estimate = measured(simulator), simulator.window().estimate
+    after = measured(simulator)
+    estimate = simulator.window().estimate
     assert estimate > long
     assert after.used == round(int(reported * 0.9) + (estimate - reported) * after.ratio)
     assert not after.is_reported
@@ -196,7 +199,8 @@ def test_rows_stand_still_while_reports_differ_a_little() -> None:
 
 
 def test_the_ratio_of_the_first_reports_stays_as_the_session_goes_on() -> None:
-    simulator, label = build_history(2), MODEL.label
+    simulator = build_history(2)
+    label = MODEL.label
     assert first_tokenizer_ratio(simulator.transcript, label, 0.8) == 0.8, "none was reported"
     for _ in range(5):
         simulator.step("Reading.", 0, usage_ratio=1.3)

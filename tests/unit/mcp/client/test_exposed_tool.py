@@ -224,7 +224,8 @@ def test_any_json_becomes_a_schema_or_has_a_reason(schema: dict[str, Any]) -> No
 
 
 def references_in(value: Any) -> list[str]:
-    own, parts = list[str](), list[Any]()
+    own = list[str]()
+    parts = list[Any]()
     if isinstance(value, dict):
         parts = [*value.values()]
         own = [value["$ref"]] if isinstance(value.get("$ref"), str) else []

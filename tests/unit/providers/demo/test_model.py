@@ -100,7 +100,8 @@ async def test_a_second_session_says_what_the_tools_printed_and_how_to_see_it_fr
 ) -> None:
     """The first one mended the sample: its tests pass, and there is nothing left to edit."""
     root = copy_sample_project("tidewatch", tmp_path)
-    first, second = DemoLoop(root, recorded=True), DemoLoop(root)
+    first = DemoLoop(root, recorded=True)
+    second = DemoLoop(root)
     for message in TIDEWATCH.user_messages:
         assert "Some of this was done before" not in await first.run_turn(message)
     for message in TIDEWATCH.user_messages[:3]:

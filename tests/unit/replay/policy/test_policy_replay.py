@@ -69,8 +69,10 @@ class LiveRun(NamedTuple):
 def run_live(messages: list[dict[str, Any]], policy: ContextPolicy) -> LiveRun:
     """Feed a recording to the live engine and take every request."""
     counter = MessageTokenCounter.bundled()
-    totals, coverage = RequestTotals(counter, WINDOW), IdentifierCoverageCounter()
-    uses, estimates = find_uses(list(map(as_message, messages))), []
+    totals = RequestTotals(counter, WINDOW)
+    coverage = IdentifierCoverageCounter()
+    uses = find_uses(list(map(as_message, messages)))
+    estimates = []
     with closing(Replayer(policy, WINDOW)) as replayer:
         for message, is_turn_end in with_turn_ends(messages):
             if message["role"] == "assistant":
@@ -178,7 +180,8 @@ def test_what_the_user_did_to_single_outputs_stays_whatever_the_policy() -> None
     size = 9_000
     replay.add(log)
     before = replay.run(POLICIES["balanced"])
-    at, seq = log[-1].at, log[-1].seq
+    at = log[-1].at
+    seq = log[-1].seq
     added: list[Event] = [Pinned(output.seq), FormChosen(output.seq, "preview", "x", size)]
     added += [entry.event for entry in live_session(4, 2).log[1:]]
     replay.add([RecordedEvent(seq + n, at, event) for n, event in enumerate(added, 1)])
@@ -193,7 +196,8 @@ def test_what_the_user_excluded_is_out_of_the_replay_until_that_is_undone() -> N
     of_policy = next(entry.seq for entry in log if isinstance(entry.event, FoldMade))
     output = next(entry for entry in reversed(log) if isinstance(entry.event, ToolAnswered))
     assert isinstance(output.event, ToolAnswered)
-    at, next_seq = log[-1].at, log[-1].seq + 1
+    at = log[-1].at
+    next_seq = log[-1].seq + 1
     turn = [entry.event for entry in live_session(4, 1).log[1:]]
 
     def sent(*events: Event) -> int:
@@ -246,8 +250,10 @@ def requests_before_the_stop(messages: list[dict[str, Any]], policy: ContextPoli
 
 def test_the_first_request_that_is_stopped_is_the_one_that_the_live_engine_stops() -> None:
     """That leaves the answer no room; what was sent counts all requests."""
-    messages, off = session(3, 24), POLICIES["off"]
-    log, fits = run_live(messages, POLICIES["lean"]).log, requests_before_the_stop(messages, off)
+    messages = session(3, 24)
+    off = POLICIES["off"]
+    log = run_live(messages, POLICIES["lean"]).log
+    fits = requests_before_the_stop(messages, off)
     replay = replay_policy(log, off, MODEL, 0)
     assert replay.first_too_large == fits + 1
     assert replay.sent == sum(point.tokens for point in replay.points)
@@ -262,7 +268,8 @@ def test_the_first_request_that_is_stopped_is_the_one_that_the_live_engine_stops
 
 def test_each_request_counts_as_the_provider_reported_it() -> None:
     """By its own report, though later ones differ; unreported, as it was shown then."""
-    log, reported = list(live_session(7, 12, "off").log), list[int]()
+    log = list(live_session(7, 12, "off").log)
+    reported = list[int]()
     for position, recorded in enumerate(log):
         if isinstance(answer := recorded.event, AssistantSpoke):
             ratio = 1.1 - len(reported) / 100
@@ -304,7 +311,8 @@ def test_the_first_picture_has_every_request_and_no_coverage() -> None:
     replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
     replay.add(live.log)
     for name in ("off", "balanced", "handovers"):
-        first, exact = replay.approximate(POLICIES[name]), replay.run(POLICIES[name])
+        first = replay.approximate(POLICIES[name])
+        exact = replay.run(POLICIES[name])
         assert [point.seq for point in first.points] == [point.seq for point in exact.points]
         assert not first.is_exact
         assert first.coverage is None
@@ -339,7 +347,8 @@ def test_the_bill_of_the_first_picture_is_near_the_exact_one(name: str) -> None:
     model = msgspec.structs.replace(MODEL, window=128_000)
     replay = SessionReplay(SessionFacts(model, 500), LineTokenCounter.bundled())
     replay.add(long_log())
-    first, exact = replay.approximate(PROFILES[name]), replay.run(PROFILES[name])
+    first = replay.approximate(PROFILES[name])
+    exact = replay.run(PROFILES[name])
     assert first.billed == pytest.approx(exact.billed, rel=0.25)
     assert first.sent == pytest.approx(exact.sent, rel=0.3)
 
@@ -357,7 +366,8 @@ class _ReadPolicy:
     """A policy that remembers which of its fields are read."""
 
     def __init__(self, policy: ContextPolicy) -> None:
-        self.policy, self.read = policy, set[str]()
+        self.policy = policy
+        self.read = set[str]()
 
     def __getattr__(self, name: str) -> Any:
         if name not in ContextPolicy.__struct_fields__:
@@ -410,9 +420,11 @@ def test_a_first_picture_keeps_the_outputs_of_a_tool_that_is_never_cached() -> N
 
 def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there() -> None:
     live = live_session(7, 40)
-    replay, policy = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()), POLICIES["balanced"]
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
+    policy = POLICIES["balanced"]
     replay.add(live.log)
-    estimate, parts = replay.approximate(policy), list[PolicyReplay]()
+    estimate = replay.approximate(policy)
+    parts = list[PolicyReplay]()
 
     def look() -> bool:
         parts.append(replay.picture(estimate))
@@ -433,12 +445,11 @@ def test_a_picture_is_exact_up_to_where_its_replay_is_and_an_estimate_from_there
 
 def test_a_picture_has_nothing_of_a_replay_that_decided_otherwise_in_the_meantime() -> None:
     """One that came to the same goes on with the session, until it reads what differs."""
-    log, policy = live_session(7, 60).log, POLICIES["handovers"]
+    log = live_session(7, 60).log
+    policy = POLICIES["handovers"]
     changed = msgspec.structs.replace(policy, handover_keep=0.3)
-    replay, pictures = (
-        SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled()),
-        list[PolicyReplay](),
-    )
+    replay = SessionReplay(SessionFacts(MODEL, 500), LineTokenCounter.bundled())
+    pictures = list[PolicyReplay]()
     replay.add(log[:20])
     assert replay.run(policy).points == replay.run(changed, lambda: True).points, "no decision read it yet"
     replay.add(log[20:])
@@ -465,7 +476,8 @@ def test_what_follows_the_newest_request_changes_no_replay_yet(name: str) -> Non
     log = live_session(7, 40).log
     user = UserSpoke("And now?", 40)
     for end in range(len(log), 0, -17):
-        cut, newest = log[:end], end
+        cut = log[:end]
+        newest = end
         later: list[Event] = [PolicyChosen(), Pinned(newest), Unpinned(newest), user]
         whole = [*cut, *(RecordedEvent(end + n, cut[-1].at + n, event) for n, event in enumerate(later, 1))]
         part = replayed_part(whole)
@@ -499,7 +511,8 @@ FIELDS: dict[str, dict[str, Any]] = {
 def test_a_replay_that_read_no_field_that_differs_is_the_replay_of_the_changed_policy(name: str) -> None:
     """Also when the field is read later, as the session goes on, and when the first one was called off."""
     log = live_session(7, 25).log
-    replay, base = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled()), POLICIES[name]
+    replay = SessionReplay(SessionFacts(MODEL), LineTokenCounter.bundled())
+    base = POLICIES[name]
     for start, end in ((0, 40), (40, len(log))):
         replay.add(log[start:end])
         with suppress(ReplayStopped):
@@ -554,7 +567,8 @@ def test_off_sends_in_full_what_the_policy_in_force_had_shortened() -> None:
     log = recorded_under("balanced")
     outputs = [recorded.event for recorded in log if isinstance(recorded.event, ToolAnswered)]
     assert sum(output.form == "preview" for output in outputs) == 4
-    short, full = replay_of(log), replay_of(recorded_under("off"))
+    short = replay_of(log)
+    full = replay_of(recorded_under("off"))
     off = PROFILES["off"]
     assert [point.tokens for point in short.run(off).points] == [
         point.tokens for point in full.run(off).points
@@ -573,12 +587,14 @@ def test_a_policy_that_shortens_it_too_has_it_as_it_came(profile: str) -> None:
 @pytest.mark.parametrize("profile", ["lean", "balanced"])
 def test_a_policy_shortens_what_came_in_full_while_it_was_off(profile: str) -> None:
     """As if it had been in force from the start: it said that large outputs stay whole."""
-    full, short = replay_of(recorded_under("off")), replay_of(recorded_under(profile))
+    full = replay_of(recorded_under("off"))
+    short = replay_of(recorded_under(profile))
     policy = PROFILES[profile]
     assert [point.tokens for point in full.run(policy).points] == [
         point.tokens for point in short.run(policy).points
     ]
-    estimated, exact = full.approximate(policy).sent, full.run(policy).sent
+    estimated = full.approximate(policy).sent
+    exact = full.run(policy).sent
     assert abs(estimated - exact) < exact * 0.1
 
 

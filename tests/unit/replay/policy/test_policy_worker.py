@@ -39,7 +39,8 @@ from tests.support.policy_replay import replay_policy
 
 USER_TEXT = TextContext("Agent")  # what a live log holds until it is read back
 MODEL = ModelInfo("test", "small", 12_000, reserve=0)
-FACTS, OTHER_FACTS = SessionFacts(MODEL, 100), SessionFacts(MODEL, 900)
+FACTS = SessionFacts(MODEL, 100)
+OTHER_FACTS = SessionFacts(MODEL, 900)
 CHANGED = {name: replace(PROFILES[name], ledger_tokens=500) for name in ("lean", "classic")}
 """Profiles with a change of the user's: they are not replayed ahead."""
 
@@ -58,7 +59,8 @@ async def pictures(worker: PolicyReplayWorker, policy: ContextPolicy) -> list[Po
 
 
 async def test_the_exact_replay_follows_a_first_picture_and_a_dead_process_is_replaced() -> None:
-    log, worker = log_of(30), PolicyReplayWorker()
+    log = log_of(30)
+    worker = PolicyReplayWorker()
     try:
         await worker.load(log, FACTS)
         found = await pictures(worker, CHANGED["classic"])
@@ -85,7 +87,9 @@ async def test_the_exact_replay_follows_a_first_picture_and_a_dead_process_is_re
 
 
 async def test_a_replay_that_was_called_off_ends_at_once_and_says_nothing_to_the_next_one() -> None:
-    log, worker, scope = log_of(1_000), PolicyReplayWorker(), TaskScope()
+    log = log_of(1_000)
+    worker = PolicyReplayWorker()
+    scope = TaskScope()
     try:
         await worker.load(log, FACTS)
         for called_off in (pictures(worker, CHANGED["lean"]), worker.replay_in_background(CHANGED["lean"])):
@@ -122,7 +126,8 @@ def test_a_message_ends_the_replay_that_runs() -> None:
 
 async def test_a_first_picture_needs_no_process_and_is_that_of_the_process() -> None:
     """Also of a session that went on, and of another one after it."""
-    worker, log = PolicyReplayWorker(), log_of(40)
+    worker = PolicyReplayWorker()
+    log = log_of(40)
     try:
         for part, facts in ((log[:40], FACTS), (log, FACTS), (log_of(7), FACTS), (log_of(7), OTHER_FACTS)):
             session = SessionReplay(facts, LineTokenCounter.bundled())
@@ -136,7 +141,9 @@ async def test_a_first_picture_needs_no_process_and_is_that_of_the_process() -> 
 
 async def test_a_session_whose_loading_was_called_off_is_replayed_once_and_whole() -> None:
     """As when the user goes on while a long one is sent: no part is missing, none comes twice."""
-    log, worker, scope = log_of(600), PolicyReplayWorker(), TaskScope()
+    log = log_of(600)
+    worker = PolicyReplayWorker()
+    scope = TaskScope()
     try:
         for is_sending in (False, True, False):
             loading = scope.start(worker.load(log, FACTS), "load")
@@ -170,7 +177,8 @@ async def test_the_process_ends_when_nobody_asks() -> None:
 
 
 async def test_a_process_that_a_canceled_request_starts_ends_too() -> None:
-    worker, scope = PolicyReplayWorker(idle_s=0.0), TaskScope()
+    worker = PolicyReplayWorker(idle_s=0.0)
+    scope = TaskScope()
     scope.start(worker.load(log_of(1), FACTS), "load")
     await asyncio.sleep(0)  # it is begun, and the process not there yet
     await scope.close()
@@ -182,7 +190,8 @@ async def test_a_process_that_a_canceled_request_starts_ends_too() -> None:
 
 
 async def test_a_process_that_died_as_its_request_was_called_off_is_not_replaced() -> None:
-    worker, stop = PolicyReplayWorker(), threading.Event()
+    worker = PolicyReplayWorker()
+    stop = threading.Event()
     try:
         await worker.load(log_of(300), FACTS)
         replies = worker._link.ask(StartReplay(CHANGED["lean"], is_growing=True), stop)
@@ -217,7 +226,8 @@ async def test_a_replay_that_closing_stops_does_not_say_that_a_process_ended() -
 
 async def test_a_process_whose_end_was_called_off_is_ended_by_the_next_call(tmp_path: Path) -> None:
     """A session leaves the screen while its replay starts, then the window closes and cancels its tasks."""
-    rig, scope = await ready_conversation(), TaskScope()
+    rig = await ready_conversation()
+    scope = TaskScope()
     replays = SessionReplays(PolicyReplayWorker)
     await replays.open(rig.conversation, tmp_path)
     scope.start(replays.load(), "load")

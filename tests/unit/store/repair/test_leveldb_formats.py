@@ -43,7 +43,8 @@ def test_a_flipped_bit_of_a_log_loses_one_record(payloads: list[bytes], position
 
 @given(st.data(), st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40_000)), min_size=2, max_size=8))
 def test_a_write_missing_from_a_log_is_counted(data: st.DataObject, writes: list[tuple[int, int]]) -> None:
-    payloads, last = [], 41
+    payloads = []
+    last = 41
     for count, size in writes:
         payloads.append((last + 1).to_bytes(8, "little") + count.to_bytes(4, "little") + bytes(size))
         last += count
@@ -61,13 +62,15 @@ def test_a_write_missing_from_a_log_is_counted(data: st.DataObject, writes: list
 def written_log(payloads: list[bytes]) -> bytes:
     log = bytearray()
     for payload in payloads:
-        remaining, first = payload, True
+        remaining = payload
+        first = True
         while first or remaining:
             free_bytes = BLOCK_BYTES - len(log) % BLOCK_BYTES
             if free_bytes < 7:
                 log += bytes(free_bytes)
                 continue
-            part, remaining = remaining[: free_bytes - 7], remaining[free_bytes - 7 :]
+            part = remaining[: free_bytes - 7]
+            remaining = remaining[free_bytes - 7 :]
             kind = {(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[
                 first, not remaining
             ]

@@ -178,7 +178,8 @@ async def test_a_conclusion_behind_an_output_that_takes_all_room_is_named_only()
 async def test_a_match_in_what_a_call_wrote_says_in_which_argument() -> None:
     rig = await SessionRig.create()
     first = await rig.say("Write it.")
-    body, seqs = "x = 1\n" * 200, list[int]()
+    body = "x = 1\n" * 200
+    seqs = list[int]()
     written = json.dumps({"path": "a.py", "content": body})
     for name, arguments, target in (("write_file", written, "a.py"), ("patch", f"+{body}", "")):
         call = ToolCall(name, name, arguments)
@@ -448,7 +449,8 @@ def test_an_index_is_read_as_it_was_written(texts: list[str]) -> None:
     st.text(st.sampled_from("abA."), min_size=1, max_size=3).filter(lambda text: text.strip(".")),
 )
 async def test_plain_patterns_match_as_regular_expressions_do(texts: list[str], pattern: str) -> None:
-    ripgrep, plain = Ripgrep(find_ripgrep(), {}), plain_pattern(pattern)
+    ripgrep = Ripgrep(find_ripgrep(), {})
+    plain = plain_pattern(pattern)
     assert plain is not None
     encoded = [text.encode() for text in texts]
     own, _ = await match_lines(encoded, pattern, plain, ripgrep)
@@ -695,7 +697,8 @@ async def test_each_line_stands_in_its_content_and_in_those_that_are_the_same(
     texts: list[list[str]], context: int | None
 ) -> None:
     rig = await SessionRig.create()
-    contents, last = {}, 0
+    contents = {}
+    last = 0
     for number, lines in enumerate(texts):
         data = "\n".join(lines).encode()
         contents[digest_of(data)[:12]] = lines

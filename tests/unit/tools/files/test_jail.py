@@ -220,7 +220,8 @@ def test_a_write_creates_folders_keeps_the_mode_and_leaves_no_temporary_files(ma
 
 
 def test_a_file_changed_meanwhile_is_not_overwritten(make: Make, root: Path) -> None:
-    jail, path = make(root), root / "src" / "main.py"
+    jail = make(root)
+    path = root / "src" / "main.py"
     stamp = stamp_of(path)
     path.write_text("the user's newer work")
     for expected_stamp in (stamp, None):

@@ -40,7 +40,8 @@ def test_pages_behind_the_limit_are_named() -> None:
 
 def test_reading_ends_wherever_the_time_is_up() -> None:
     """With the pages read until then, or with the reason why there is none."""
-    data, calls = pdf("one", "two", "three"), itertools.count()
+    data = pdf("one", "two", "three")
+    calls = itertools.count()
     assert pdf_text(data, lambda: 0.0 * next(calls)).pages == 3
     read: set[int] = set()
     for last in range(1, next(calls), 7):

@@ -18,7 +18,8 @@ posix = pytest.mark.skipif(os.name == "nt", reason="links that Windows does not 
 
 class Folders:
     def __init__(self, folder: Path) -> None:
-        self.root, self.home = folder / "project", folder / "home"
+        self.root = folder / "project"
+        self.home = folder / "home"
         self.root.mkdir()
         self.home.mkdir()
 

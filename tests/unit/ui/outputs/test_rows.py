@@ -241,7 +241,8 @@ async def test_what_was_read_again_or_recalled_stands_first(again: str) -> None:
     is_read = again == "read"
     commit = Commit(session, (), [first] if is_read else [], recalls=[] if is_read else [first.digest])
     await rig.store.commit(commit)
-    source, listed = source_of(rig), bytes.fromhex(first.digest + second.digest)
+    source = source_of(rig)
+    listed = bytes.fromhex(first.digest + second.digest)
     assert (await source.ids(CacheFilter()), await source.first_ids(CacheFilter())) == (listed, listed)
 
 

@@ -88,7 +88,8 @@ def check_the_panel_adds_up(simulator: SessionSimulator) -> None:
 
 def check_parts_as_shown_add_up(state: PanelState) -> None:
     """Rows to their group, groups and legend to the total."""
-    groups, total = request_groups(state.rows), format_tokens(state.gauge.used)
+    groups = request_groups(state.rows)
+    total = format_tokens(state.gauge.used)
     for group in groups:
         _check_sum([format_tokens(row.tokens) for row in group.rows], group.tokens_text)
     legend = [format_tokens(part.tokens) for part in state.segments if part.kind not in ("reserve", "free")]
@@ -108,7 +109,8 @@ def _check_sum(parts: list[str], total: str) -> None:
 
 def check_panel_and_outputs_call_the_same_contents_cached(simulator: SessionSimulator) -> None:
     """But for a lookup of some lines: Outputs says of a content where the whole of it stands."""
-    states, messages = content_states(simulator.transcript), simulator.transcript.messages
+    states = content_states(simulator.transcript)
+    messages = simulator.transcript.messages
     for row in _state(simulator).rows:
         if row.kind == "output" and row.digest and not row.excluded:
             item = messages.item(row.seq)
@@ -179,7 +181,8 @@ def test_a_content_has_one_number_that_no_report_changes() -> None:
     choose_form(simulator, output.seq, "full", "words of an output " * 400)
     assert whole == simulator.transcript.window.entry_tokens(output), "before, as a part of this many"
     tokens = simulator.transcript.window.entry_tokens(output)
-    words, totals = f"{format_tokens(tokens)} tokens", set[int]()
+    words = f"{format_tokens(tokens)} tokens"
+    totals = set[int]()
     for ratio in (0.7, 1.3, 1.3, 0.9, 2.0):
         simulator.step("On.", 1, usage_ratio=ratio)
         state = _state(simulator)
@@ -272,8 +275,10 @@ def test_a_part_of_one_turn_that_is_compacted_is_a_row_of_that_turn() -> None:
     assert (turn.rows[1].seq, turn.rows[1].way_back, turn.states) == (within, "undo", ["part compacted"])
     assert turn.state_color == STATE_WORDS["folded"].color
     outer = fold(simulator, (0, last))
-    row, transcript = turn.rows[1], simulator.transcript
-    undone, gauge = transcript.fork_with(Undone(outer)), simulator.gauge()
+    row = turn.rows[1]
+    transcript = simulator.transcript
+    undone = transcript.fork_with(Undone(outer))
+    gauge = simulator.gauge()
     filled = replace(gauge, used=gauge.limit + 1)
     back = with_undo(row, transcript, gauge, undone, filled)
     assert back.undo_parts == ("“Compacted 1 tool call of turn 1”", "parts of turns 1–2")
@@ -310,7 +315,8 @@ def test_the_undo_of_a_summary_that_cannot_be_undone_now_says_why() -> None:
     within = fold(simulator, (0, first))
     simulator.record(SweepMade((other,), 90, SweepReason.FOLD))
     row = next(row for row in _state(simulator).rows if row.seq == within)
-    undone, gauge = simulator.transcript.fork_with(Undone(within)), simulator.gauge()
+    undone = simulator.transcript.fork_with(Undone(within))
+    gauge = simulator.gauge()
     row = with_undo(row, simulator.transcript, gauge, undone, replace(gauge, used=gauge.used + 40))
     assert action_text("undo", row) == "Undo · adds ≈ 40 tokens"
     assert row.undo_parts[0] == "the text of 1 tool call"
@@ -442,7 +448,8 @@ def test_an_output_that_no_request_has_room_for_cannot_be_sent_whole() -> None:
     simulator.answer_call(0, "some words\n" * 500)
     seq = simulator.transcript.last_seq
     simulator.record(SweepMade((seq,), 900, SweepReason.BATCH))
-    frame, used = simulator.frame, simulator.gauge().used
+    frame = simulator.frame
+    used = simulator.gauge().used
 
     def cached(window: int) -> WindowRow:
         info = replace(frame.info, window=window, reserve=0)
@@ -451,7 +458,8 @@ def test_an_output_that_no_request_has_room_for_cannot_be_sent_whole() -> None:
 
     whole = cached(200_000).whole
     assert cached(200_000).room_text == ""
-    filled, small = cached(used + whole // 2), cached(whole)
+    filled = cached(used + whole // 2)
+    small = cached(whole)
     assert filled.can_act("send_full")
     assert "the next request caches or compacts older parts again" in filled.explanation
     assert not small.can_act("send_full")
@@ -468,7 +476,8 @@ def test_a_marker_is_called_cached_also_while_its_content_is_in_the_context_else
     simulator.step("Reading.", 1)
     output = "some words\n" * words
     simulator.answer_call(0, output)
-    seq, digest = simulator.transcript.last_seq, digest_of(output.encode())
+    seq = simulator.transcript.last_seq
+    digest = digest_of(output.encode())
     simulator.record(SweepMade((seq,), 900, SweepReason.BATCH))
     simulator.recall(digest)
     (row,) = [row for row in _state(simulator).rows if row.seq == seq]

@@ -87,7 +87,8 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
 ) -> None:
     """Each as the gauge had it then; a line of the chat has the figures of its row in the timeline."""
     log, used = measured(simulator, ratio, rewrites_while_answering)
-    transcript, frame = Transcript(log), simulator.frame
+    transcript = Transcript(log)
+    frame = simulator.frame
     points = usage_points(log, simulator.policy, frame.info.window, frame.fixed_tokens)
     sizes = {point.seq: (point.before, point.after) for point in points if point.before}
     answers = [recorded.seq for recorded in log if isinstance(recorded.event, AssistantSpoke)]
@@ -117,7 +118,9 @@ def test_the_chat_and_the_timeline_say_the_same_of_each_rewrite(
 
 async def test_no_figure_of_a_change_is_another_one_later() -> None:
     """Outputs that came after it, and then the model's count, changed what its line had said."""
-    rows, seen, gauge = ChatRows(), dict[int, set[str]](), dict[int, int]()
+    rows = ChatRows()
+    seen = dict[int, set[str]]()
+    gauge = dict[int, int]()
 
     def lines() -> list[DividerRow]:
         return [row for row in rows.rows.values() if isinstance(row, DividerRow) and row.kind == "context"]
@@ -161,10 +164,12 @@ def measured(
 
     `rewrites_while_answering`: what was rewritten just before an answer came after its request.
     """
-    transcript, used = Transcript(), dict[int, UsageGauge]()
+    transcript = Transcript()
+    used = dict[int, UsageGauge]()
     sent = transcript
     log: list[RecordedEvent] = []
-    policy, frame = simulator.policy, simulator.frame
+    policy = simulator.policy
+    frame = simulator.frame
     for recorded, after in zip(simulator.log, [*simulator.log[1:], None], strict=True):
         event = recorded.event
         if isinstance(event, AssistantSpoke):

@@ -30,7 +30,8 @@ _PIECES = st.sampled_from(
     ],
 )
 def test_usual_formulas_are_drawn(source: str) -> None:
-    alone, within = draw_formula(source, displayed=True), draw_formula(source, displayed=False)
+    alone = draw_formula(source, displayed=True)
+    within = draw_formula(source, displayed=False)
     assert alone is not None
     assert within is not None
     assert alone.height >= within.height > within.depth >= 0

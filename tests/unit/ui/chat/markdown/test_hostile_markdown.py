@@ -126,7 +126,8 @@ def _feed_lines(count: int, opening: str) -> None:
     ids=["notes", "what arrives plain", "code that arrives below a long text"],
 )
 def test_work_grows_with_the_length(do: Callable[[int], None]) -> None:
-    few, many = calls_of(lambda: do(200)), calls_of(lambda: do(1_600))
+    few = calls_of(lambda: do(200))
+    many = calls_of(lambda: do(1_600))
     assert many < 10 * few, "eight times as many"
 
 

@@ -195,7 +195,8 @@ def test_a_revert_has_one_line() -> None:
 
 def changes_on_cards(log: CallLog) -> list[int]:
     """Return the change that each card names, in order; all ways to it must agree."""
-    rows, transcript = ChatRows(), Transcript()
+    rows = ChatRows()
+    transcript = Transcript()
     current: dict[RowKey, Row] = {}
     for recorded in log.events:
         transcript.apply(recorded)
@@ -233,7 +234,9 @@ def test_a_card_says_what_its_call_changed_and_a_divider_what_something_else_did
 
 def test_a_card_says_that_what_its_call_changed_is_reverted_until_it_is_redone() -> None:
     """Also when the log is read again; not if a part of it stands."""
-    log, reduction, transcript = CallLog(), ChatRows(), Transcript()
+    log = CallLog()
+    reduction = ChatRows()
+    transcript = Transcript()
     log.call("run_command", command="make a.py b.py")
     log.add(ChangesRecorded("c1", "", "command", "c0", changed=2, paths=("a.py", "b.py")))
 

@@ -78,7 +78,9 @@ from tests.support.rewrite_histories import fold, histories_with_rewrites, outpu
 
 
 def check_rows_are_the_same_built_at_once_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
-    rows, transcript, shown = ChatRows(), Transcript(), ChatModel()
+    rows = ChatRows()
+    transcript = Transcript()
+    shown = ChatModel()
     for recorded in simulator.log:
         transcript.apply(recorded)
         for row in rows.apply(recorded, transcript):
@@ -177,7 +179,8 @@ def check_a_message_that_is_no_longer_sent_says_so(simulator: SessionSimulator) 
 
 
 def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulator) -> None:
-    transcript, marked_calls = simulator.transcript, 0
+    transcript = simulator.transcript
+    marked_calls = 0
     live = {entry.seq: entry for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     rows = {row.key: row for row in rows_from_log(simulator.log)[1] if isinstance(row, ToolRow)}
     for recorded in simulator.log:
@@ -197,7 +200,8 @@ def check_a_call_shows_when_its_arguments_are_markers(simulator: SessionSimulato
 
 @given(histories_with_rewrites())
 def test_the_cache_browser_shows_each_content_s_most_visible_state(simulator: SessionSimulator) -> None:
-    transcript, states = simulator.transcript, content_states(simulator.transcript)
+    transcript = simulator.transcript
+    states = content_states(simulator.transcript)
     live = {entry.seq for entry in transcript.window.entries() if isinstance(entry, LogItem)}
     sent = project(transcript, simulator.policy, simulator.frame).request.messages
     in_part = {  # somewhere: a lookup and a preview can be pinned
@@ -236,7 +240,8 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
 
     A sweep made with another rewrite falls and returns with that one.
     """
-    transcript, inside = simulator.transcript, covers_around(simulator.transcript)
+    transcript = simulator.transcript
+    inside = covers_around(simulator.transcript)
     lines = [
         row
         for row in rows_from_log(simulator.log)[1]
@@ -274,7 +279,8 @@ def check_each_line_on_the_context_undoes_what_can_be_undone(simulator: SessionS
 
 def check_a_redo_is_offered_where_it_changes_the_context(simulator: SessionSimulator) -> None:
     transcript = simulator.transcript
-    rewrites, inside = transcript.rewrites, covers_around(transcript)
+    rewrites = transcript.rewrites
+    inside = covers_around(transcript)
     for seq in rewrites.handovers.keys() | rewrites.folds.keys() | rewrites.placements.keys():
         if transcript.can_redo(seq):
             redone = transcript.fork_with(Redone(seq))  # a note over a truncation may take its place
@@ -407,7 +413,8 @@ def test_little_that_leaves_the_context_has_no_line() -> None:
     """Below 5 % of the context window; more before the same request adds up."""
     simulator = build_history(12, size=2_000)
     simulator.step("Done.", 0, usage_ratio=1.0)
-    answer, ended = simulator.log[-2], simulator.log[-1]
+    answer = simulator.log[-2]
+    ended = simulator.log[-1]
     assert isinstance(answer.event, AssistantSpoke)
     window = simulator.gauge().used * 4
     simulator.log[-2:] = [
@@ -691,7 +698,8 @@ def test_the_line_of_a_change_made_while_calls_run_stands_above_their_outputs() 
     simulator.record(SweepMade(seqs, 9_000, SweepReason.BATCH))
     simulator.answer_all_calls("rest")
     live = ChatModel()
-    rows, transcript = ChatRows(), Transcript()
+    rows = ChatRows()
+    transcript = Transcript()
     for recorded in simulator.log:
         transcript.apply(recorded)
         live.put_all(rows.apply(recorded, transcript))
@@ -705,7 +713,8 @@ def test_the_name_above_calls_stays_there_where_the_context_changes_before_their
     simulator = build_history(12, size=8_000)
     simulator.step("Done.", 0, usage_ratio=1.0)
     simulator.send_message("Go on.")
-    outputs, first = output_seqs(simulator), simulator.transcript.last_seq
+    outputs = output_seqs(simulator)
+    first = simulator.transcript.last_seq
     simulator.record(SweepMade(tuple(outputs[:3]), 6_000, SweepReason.OVERFLOW))
     simulator.step("", 1, usage_ratio=1.0)
     simulator.record(SweepMade(tuple(outputs[3:6]), 6_000, SweepReason.BATCH))
@@ -718,7 +727,8 @@ def test_changes_before_and_after_an_output_are_two_lines_and_two_cards() -> Non
     simulator = build_history(12, size=8_000)
     simulator.step("Done.", 0, usage_ratio=1.0)
     simulator.send_message("Go on.")
-    outputs, first = output_seqs(simulator), simulator.transcript.last_seq
+    outputs = output_seqs(simulator)
+    first = simulator.transcript.last_seq
     simulator.step("I look.", 1, usage_ratio=1.0)
     simulator.record(SweepMade(tuple(outputs[:3]), 6_000, SweepReason.BATCH))
     before = _context_lines(simulator)[-1]
