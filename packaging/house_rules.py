@@ -143,7 +143,8 @@ def _dense_conditionals(file: SourceFile) -> Iterator[tuple[int, str]]:
 
 def _late_contexts(file: SourceFile) -> Iterator[int]:
     """Yield the lines that make what a module's texts or log come from too late, or a second time."""
-    made, is_below = set[str](), False
+    made = set[str]()
+    is_below = False
     for node in file.tree.body:
         match node:
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():

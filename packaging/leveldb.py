@@ -73,7 +73,8 @@ def of_system(python: str) -> Binding:
 
 def without_binding(lock: str) -> str:
     """Return a lock without the binding's entries."""
-    lines, dropping = [], False
+    lines = []
+    dropping = False
     for line in lock.splitlines(keepends=True):
         if not line.startswith((" ", "\t")):
             dropping = line.partition("==")[0] in _NAMES

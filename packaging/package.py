@@ -58,7 +58,8 @@ ALL = ("frozen", "deb", "rpm", "appimage", "flatpak", "windows", "macos", "licen
 def main(root: Path, words: Sequence[str]) -> int:
     """Build the given targets in order; return 0 if all are built. `-- WORDS` go to each of them."""
     at = words.index("--") if "--" in words else len(words)
-    formats, rest = words[:at], words[at + 1 :]
+    formats = words[:at]
+    rest = words[at + 1 :]
     unknown = [name for name in formats if name not in {*TARGETS, "all"}]
     if unknown or not formats:
         say(f"Unknown target: {unknown[0]!r}." if unknown else "Choose what to build.")

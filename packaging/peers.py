@@ -41,7 +41,8 @@ class Peers:
     def ensure(self) -> None:
         """Install what the locks name and is not there yet. Raise SetupFailed without a place for it."""
         self._place.mkdir(parents=True, exist_ok=True)
-        python_lock, node_lock = self.root / LOCK, self.root / NODE / "package-lock.json"
+        python_lock = self.root / LOCK
+        node_lock = self.root / NODE / "package-lock.json"
         if not self._is_stamped("python", python_lock) and self._install_python(python_lock):
             self._stamp("python", python_lock)
         if not self._is_stamped("node", node_lock) and self._install_node():

@@ -18,7 +18,8 @@ def write_index(out: Path, sets: Mapping[str, str], failed: Iterable[str] = ()) 
     `sets` has the options of each set by its name. A set of another run in the same folder is listed too.
     """
     names = [*sets, *sorted(path.name for path in out.iterdir() if path.is_dir() and path.name not in sets)]
-    sections, links = [], []
+    sections = []
+    links = []
     for name in names:
         pictures = {part: sorted((out / name / part).glob("*.png")) for part in _PARTS}
         count = sum(map(len, pictures.values()))

@@ -13,7 +13,8 @@ class SourceFile:
     """One Python file: `name` is its path in the project, with slashes."""
 
     def __init__(self, name: str, text: str) -> None:
-        self.name, self.text = name, text
+        self.name = name
+        self.text = text
 
     @cached_property
     def tree(self) -> ast.Module:

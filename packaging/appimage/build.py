@@ -19,7 +19,8 @@ from system_tools import NotHere, ensure, run
 
 WORK = Path("build", "appimage")
 RUNTIME_VARIABLE = "HELIX_APPIMAGE_RUNTIME"
-_ELF, _TYPE_2 = b"\x7fELF", b"AI\x02"
+_ELF = b"\x7fELF"
+_TYPE_2 = b"AI\x02"
 _TYPE_AT = 8  # the place in an AppImage's ELF header that names its kind
 
 

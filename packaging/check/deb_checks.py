@@ -105,7 +105,8 @@ def _first_use(chroot: Chroot, table: Table) -> None:
 
 def _upgrade(chroot: Chroot, package: str, table: Table) -> None:
     with table.step("upgrade: apt installs the newer build over it") as step:
-        before, entries = _version(chroot), usage_checks.stored_digests(chroot)
+        before = _version(chroot)
+        entries = usage_checks.stored_digests(chroot)
         chroot.run(f"apt-get install -qq -y --no-install-recommends {package}").must()
         step.detail = f"{before} -> {_version(chroot)}"
         if _version(chroot) == before:

@@ -107,7 +107,8 @@ def listing(chroot: Chroot) -> set[str]:
 def strays(new: set[str]) -> tuple[list[str], list[str]]:
     """Separate new files into those that must not be there, and the caches of libraries, named."""
     home = f"home/{USER}/"
-    wrong, caches = [], set()
+    wrong = []
+    caches = set()
     for path in new:
         inside = path.removeprefix(home)
         cache = next((name for name in CACHES if inside == name or inside.startswith(f"{name}/")), None)

@@ -104,7 +104,8 @@ def _second_start(chroot: Chroot, table: Table, display: X11) -> None:
         with app(chroot, "", display.environ):
             until(display.windows, "the window", log)
             time.sleep(_PAINT_S)
-            windows, running = display.windows(), processes(chroot)
+            windows = display.windows()
+            running = processes(chroot)
             display.minimize(windows[0])
             again = chroot.run("helix-desktop", user=USER, environ=display.environ, limit=60).must()
             until(lambda: display.windows() == windows, "the first window", log, 10)

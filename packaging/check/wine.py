@@ -119,7 +119,8 @@ class Windows:
     def registry(self) -> set[str]:
         """Return every key and value of the user's registry, each value with its key."""
         self.settle()
-        key, values = "", set()
+        key = ""
+        values = set()
         text = (self.drive.parent / "user.reg").read_text(encoding="utf-8", errors="replace")
         for line in text.splitlines():
             if line.startswith("["):

@@ -23,13 +23,16 @@ SHOTS = ROOT / "dist" / "check"
 OLDER = "0.0.1"
 _HOME = "C:\\users\\" + USER
 _PLACE = f"{_HOME}\\AppData\\Local\\Programs\\HelixDesktop"
-_PROGRAM, _CONSOLE = f"{_PLACE}\\helix-desktop.exe", f"{_PLACE}\\helix-desktop.com"
+_PROGRAM = f"{_PLACE}\\helix-desktop.exe"
+_CONSOLE = f"{_PLACE}\\helix-desktop.com"
 _GONE = "lib/gone-since.txt"
 _PAGE = "import ctypes; print(ctypes.windll.kernel32.GetACP())"
 _ODD = "Jürgen Ω"
-_DEMO_S, _PAINT_S = 45, 4
+_DEMO_S = 45
+_PAINT_S = 4
 _ASK = "Get to know this project: what does it do, how is it built, and do its tests pass?"
-_RUNNING, _FAILED = 4, 2
+_RUNNING = 4
+_FAILED = 2
 _PAGES = (("welcome", "Return"), ("license", "Return"), ("folder", "Return"))
 _LEAK = re.compile(r"(PYTHON(HOME|PATH)|QT_\w+|QML\w*|HELIX_\w+|_MEI\w*)=", re.IGNORECASE)
 _OURS = re.compile(r"helix", re.IGNORECASE)
@@ -79,7 +82,8 @@ def _setup_files(chroot: Chroot, setup: Path) -> tuple[str, str]:
 
 def _life(windows: Windows, table: Table, setup_files: tuple[str, str]) -> None:
     setup, older = setup_files
-    files, registry = windows.files(), windows.registry()
+    files = windows.files()
+    registry = windows.registry()
     with table.step("an older version is installed without questions") as step:
         step.detail = _install(windows, older, OLDER)
     with table.step("a turn with a command makes a workspace") as step:

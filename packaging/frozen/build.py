@@ -40,7 +40,8 @@ def freeze(root: Path) -> Path:
     place = root / PLACE
     shutil.rmtree(place, ignore_errors=True)
     (place / "work").mkdir(parents=True)
-    tree, origins = place / NAME, place / "origins.json"
+    tree = place / NAME
+    origins = place / "origins.json"
     log = run(
         *(environment.python, "-P", "-m", "PyInstaller", "--noconfirm", "--clean", "--log-level", "WARN"),
         *("--distpath", place, "--workpath", place / "work", root / "packaging" / "frozen" / "helix.spec"),
@@ -63,7 +64,8 @@ def freeze(root: Path) -> Path:
 
 def frozen_tree(root: Path) -> Path:
     """Return the frozen app, built if it is not there or older than its sources."""
-    tree, stamp = root / PLACE / NAME, root / PLACE / "commit.stamp"
+    tree = root / PLACE / NAME
+    stamp = root / PLACE / "commit.stamp"
     fresh = stamp.is_file() and stamp.read_text(encoding="utf-8") == _stamp(root)
     return tree if fresh else freeze(root)
 

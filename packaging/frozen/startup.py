@@ -90,9 +90,11 @@ def main() -> int:
 
 def measure(start: Start, command: Sequence[str]) -> tuple[float, float]:
     """Return the milliseconds of processor and clock of one start."""
-    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begin = time.perf_counter()
     start(command)
-    spent, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = time.perf_counter() - begin
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return cpu * 1000, spent * 1000
 

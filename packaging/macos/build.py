@@ -51,7 +51,8 @@ def build(root: Path, words: Sequence[str]) -> int:
     """Make `dist/helix-desktop-VERSION-macos-ARCH.dmg` of the frozen bundle. Raises SetupFailed."""
     if platform.system() != "Darwin":
         raise NotHere("the disk image can be made on macOS only; the release workflow does it.")
-    app, machine = root / APP, bundle.target_arch()
+    app = root / APP
+    machine = bundle.target_arch()
     if not app.is_dir():
         raise SetupFailed(f"{APP} is missing. Freeze the app first:  ./helix package frozen")
     if wrong := complaints(app, machine):

@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-_THIN_64, _FAT, _FAT_64 = 0xFEEDFACF, 0xCAFEBABE, 0xCAFEBABF
+_THIN_64 = 0xFEEDFACF
+_FAT = 0xCAFEBABE
+_FAT_64 = 0xCAFEBABF
 _MACHINES = {0x01000007: "x86_64", 0x0100000C: "arm64"}
-_HEADER, _COMMAND = 32, 8
-_VERSION_MIN, _BUILD_VERSION = 0x24, 0x32
+_HEADER = 32
+_COMMAND = 8
+_VERSION_MIN = 0x24
+_BUILD_VERSION = 0x32
 # A Java class begins as a fat file does; no fat file has as many parts as a class file's version number.
 _MAX_PARTS = 20
 

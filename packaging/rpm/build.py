@@ -72,7 +72,8 @@ def verify(root: Path, package: Path) -> None:
     """Read the package with rpm, unpack it, and compare it with the packed files. Raise SetupFailed."""
     listed = set(run("rpm", "-qp", "--list", package).split("\n")) - {""}
     run("rpm", "-K", "--nosignature", package)
-    files, place = root / WORK / "stage", root / WORK / "unpacked"
+    files = root / WORK / "stage"
+    place = root / WORK / "unpacked"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir()
     run("sh", "-c", 'rpm2cpio "$1" | cpio -idm --quiet', "sh", package, folder=place)

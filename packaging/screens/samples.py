@@ -43,9 +43,12 @@ class SampleScreens:
     def __init__(
         self, window_context: WindowContext, controllers: ControlledWindow, screenshots: ScreenshotWriter
     ) -> None:
-        self._window, self._actions = window_context.window, window_context.actions
-        self._controllers, self._screenshots = controllers, screenshots
-        self._session, self._views = controllers.session, controllers.window.pages
+        self._window = window_context.window
+        self._actions = window_context.actions
+        self._controllers = controllers
+        self._screenshots = screenshots
+        self._session = controllers.session
+        self._views = controllers.window.pages
 
     async def capture_all(self) -> None:
         """Capture them all. Raises HelixError if the window does not respond."""
@@ -71,7 +74,8 @@ class SampleScreens:
 
     async def _capture_past(self) -> None:
         """Capture an earlier step in timeline, chat and panel, and the text of its request."""
-        steps, past = read_steps(self._conversation.session.log), self._controllers.past
+        steps = read_steps(self._conversation.session.log)
+        past = self._controllers.past
         scrubber = self._views.timeline.get().chart.scrubber
         self._window.show_page("timeline")
         await wait_until(lambda: len(scrubber.steps) == len(steps))

@@ -34,8 +34,10 @@ class StateScreens:
     def __init__(
         self, window_context: WindowContext, controllers: ControlledWindow, screenshots: ScreenshotWriter
     ) -> None:
-        self._window, self._actions = window_context.window, window_context.actions
-        self._controllers, self._screenshots = controllers, screenshots
+        self._window = window_context.window
+        self._actions = window_context.actions
+        self._controllers = controllers
+        self._screenshots = screenshots
         self._views = controllers.window.pages
 
     async def capture_refused_key(self) -> None:
@@ -77,7 +79,8 @@ class StateScreens:
 
     async def _capture_export(self) -> None:
         """Capture several selected entries, and what is said when they are saved."""
-        table, entries = self._views.outputs.get().table, self._views.outputs.get().model
+        table = self._views.outputs.get().table
+        entries = self._views.outputs.get().model
         narrowed = entries.rowCount()
         self._views.outputs.get().filter_bar.clear()
         await self._screenshots.wait_until(
@@ -87,7 +90,8 @@ class StateScreens:
         await self._screenshots.capture("cache-selection")
         folder = self._screenshots.folder / "data" / "tide-outputs"
         await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
-        digests, controller = table.selected_digests(), self._controllers.import_export
+        digests = table.selected_digests()
+        controller = self._controllers.import_export
         await controller.save_entries(digests, folder, is_folder=True)
         await self._screenshots.capture("cache-exported")
         self._window.notices.end("entries_saved", self._controllers.session.workspace_id)
@@ -95,7 +99,8 @@ class StateScreens:
     async def _capture_hold(self) -> None:
         """Capture a context on hold, and the gauge's menu."""
         self._window.show_page("chat")
-        hold, gauge = self._window.commands.hold_compaction, self._views.chat.composer.gauge
+        hold = self._window.commands.hold_compaction
+        gauge = self._views.chat.composer.gauge
         hold.trigger()
         await wait_until(lambda: "hold" in self._window.notices.names())
         await self._screenshots.capture("hold")

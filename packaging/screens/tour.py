@@ -38,7 +38,8 @@ from screens.states import REPLAY_TIMEOUT_S, StateScreens, opened_dialog
 
 _MODES: dict[str, tuple[ThemeMode, ...]] = {"light": ("light",), "dark": ("dark",), "both": ("dark", "light")}
 _SETTINGS_PAGES: tuple[SettingsPage, ...] = get_args(SettingsPage)
-_NARROW, _LARGE = (720, 640), (1920, 1200)
+_NARROW = (720, 640)
+_LARGE = (1920, 1200)
 
 
 class ScreenTour(DemoTour):
@@ -69,7 +70,8 @@ class ScreenTour(DemoTour):
 
     def _resize(self) -> None:
         """Give the window its size. Raises InvalidInput for one that it can't have."""
-        window, size = self._window_context.window, self._screenshots.options.size
+        window = self._window_context.window
+        size = self._screenshots.options.size
         if size is None:
             return
         window.resize(*size)
@@ -106,7 +108,8 @@ class ScreenTour(DemoTour):
     async def _capture_changes(self) -> None:
         """Capture what the session on screen did to the files, and the preview of going back."""
         await self._capture_changed_files()
-        window, page = self._window_context.window, self._controllers.window.pages.changes.get()
+        window = self._window_context.window
+        page = self._controllers.window.pages.changes.get()
         window.show_page("changes")
         await wait_until(lambda: is_page_read(self._controllers, "changes"))
         await self._screenshots.capture("changes")

@@ -10,17 +10,26 @@ from pathlib import Path
 from environment import SetupFailed, call
 
 SCALE = 2  # NSIS fits them to its window: twice its 96 dots an inch stays sharp on dense screens
-WELCOME, HEADER = (164, 314), (150, 57)  # required by NSIS
-_BACKGROUND, _EDGE, _TEXT_COLOR = "#f4f5fa", "#dfe1ec", "#1b1d2a"
-_MARK, _MARK_TOP, _NAME_TOP, _NAME_PX = 92, 84, 196, 15
-_SMALL, _MARGIN = 41, 8
+# required by NSIS
+WELCOME = (164, 314)
+HEADER = (150, 57)
+_BACKGROUND = "#f4f5fa"
+_EDGE = "#dfe1ec"
+_TEXT_COLOR = "#1b1d2a"
+_MARK = 92
+_MARK_TOP = 84
+_NAME_TOP = 196
+_NAME_PX = 15
+_SMALL = 41
+_MARGIN = 8
 _DRAW = "import sys; sys.path.insert(0, sys.argv[1]); from windows import art; art.main(sys.argv[2:])"
 
 
 def write(root: Path, work: Path) -> None:
     """Draw welcome.bmp and header.bmp into `work`. Raises SetupFailed when they cannot be drawn."""
     resources = root / "resources"
-    svg, font = resources / "icons" / "helix.svg", resources / "fonts" / "Inter-SemiBold.ttf"
+    svg = resources / "icons" / "helix.svg"
+    font = resources / "fonts" / "Inter-SemiBold.ttf"
     if call(sys.executable, "-P", "-c", _DRAW, str(root / "packaging"), str(svg), str(font), str(work)):
         raise SetupFailed("the installer's pictures couldn't be drawn (see above).")
 

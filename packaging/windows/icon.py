@@ -14,7 +14,8 @@ _NAME = "helix"
 
 def write(root: Path, work: Path) -> Path:
     """Draw the app's SVG into one .ico, and return it. Raise SetupFailed if it cannot be drawn."""
-    icons, drawn = root / "packaging" / "icons" / "draw.py", work / "icons"
+    icons = root / "packaging" / "icons" / "draw.py"
+    drawn = work / "icons"
     if call(sys.executable, str(icons), str(root / "resources" / "icons" / "helix.svg"), str(drawn), _NAME):
         raise SetupFailed("the icon could not be drawn (see above).")
     pictures = {size: (drawn / f"{size}x{size}" / "apps" / f"{_NAME}.png").read_bytes() for size in SIZES}
@@ -25,7 +26,8 @@ def write(root: Path, work: Path) -> Path:
 
 def ico(pictures: dict[int, bytes]) -> bytes:
     """One .ico of PNG pictures by their width."""
-    head, body = struct.pack("<HHH", 0, 1, len(pictures)), b""
+    head = struct.pack("<HHH", 0, 1, len(pictures))
+    body = b""
     start = len(head) + 16 * len(pictures)
     for size, picture in pictures.items():
         head += struct.pack("<BBBBHHII", size % 256, size % 256, 0, 0, 1, 32, len(picture), start + len(body))

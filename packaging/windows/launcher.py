@@ -41,7 +41,8 @@ def make(version: str, icon: Path, work: Path, tree: Path) -> list[Path]:
             if source == "launcher.manifest":
                 text = text.replace("@VERSION@.0", numbers(version))
             (folder / source).write_text(fill(text, words), encoding="utf-8")
-        resource, target = folder / "launcher.res", tree / name
+        resource = folder / "launcher.res"
+        target = tree / name
         windres = (f"{TOOLS}windres", "-I", str(folder), "-O", "coff")
         # No time stamp: the same source gives the same bytes.
         linker = "-Wl,--no-insert-timestamp,--dynamicbase,--nxcompat,--high-entropy-va"

@@ -32,7 +32,8 @@ def main() -> int:
 def make(root: Path) -> Path:
     """Rebuild tree and set-up. Raise SetupFailed."""
     start = time.monotonic()
-    work, date = root / PLACE, build_identity.epoch(root)
+    work = root / PLACE
+    date = build_identity.epoch(root)
     version = build_identity.version(root)
     os.environ |= {"SOURCE_DATE_EPOCH": str(date), "PYTHONHASHSEED": "0"}
     work.mkdir(parents=True, exist_ok=True)

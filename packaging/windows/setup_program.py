@@ -16,7 +16,8 @@ def make(
     version: str, work: Path, tree: Path, target: Path, signing: str = "", *, quick: bool = False
 ) -> None:
     """Pack `tree` into `target`; `quick`, for checks, makes it in seconds and large. Raises SetupFailed."""
-    installed, removed = work / "installed.nsh", work / "removed.nsh"
+    installed = work / "installed.nsh"
+    removed = work / "removed.nsh"
     installed.write_text(installation_of(tree), encoding="utf-8")
     removed.write_text(removal_of(tree), encoding="utf-8")
     size = sum(path.stat().st_size for path in tree.rglob("*") if path.is_file()) // 1024

@@ -46,7 +46,8 @@ def find_gaps(readings):
 
 def find_stuck(readings):
     """Runs of equal readings too long to be water."""
-    found, start = [], 0
+    found = []
+    start = 0
     for index in range(1, len(readings) + 1):
         if index < len(readings) and readings[index].level == readings[start].level:
             continue

@@ -15,7 +15,9 @@ Reading.__doc__ = "A level in metres at a UTC time; flag is ok, suspect or maint
 
 FLAGS = ("ok", "suspect", "maint")
 HEADER = ["time", "level_m", "flag"]
-LOWEST, HIGHEST = -5.0, 15.0  # metres; outside, the sensor is broken
+# metres; outside, the sensor is broken
+LOWEST = -5.0
+HIGHEST = 15.0
 
 
 class BadFile(Exception):
@@ -43,7 +45,8 @@ def _reading(name, number, row):
     if len(row) != 3:
         raise BadFile(f"{name}, line {number}: {len(row)} fields, not 3")
     try:
-        time, level = parse_time(row[0]), float(row[1])
+        time = parse_time(row[0])
+        level = float(row[1])
     except ValueError as error:
         raise BadFile(f"{name}, line {number}: {error}") from error
     if row[2] not in FLAGS:

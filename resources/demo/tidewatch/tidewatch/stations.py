@@ -45,7 +45,8 @@ def station_of(name, path=STATIONS_FILE):
 
 def _small_toml(text):
     """The little of TOML that the stations file uses: tables of strings and numbers."""
-    tables, current = {}, {}
+    tables = {}
+    current = {}
     for line in text.splitlines():
         line = line.split("#", 1)[0].strip()
         if line.startswith("["):

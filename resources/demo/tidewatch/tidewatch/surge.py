@@ -24,7 +24,8 @@ def residuals(readings, tide):
 
 def surges(values, limit=LIMIT_M, least_minutes=LEAST_MINUTES):
     """Surge events in a row of residuals, in time order."""
-    found, run = [], []
+    found = []
+    run = []
     for value in [*values, None]:
         if value is not None and value.value >= limit:
             run.append(value)
