@@ -104,6 +104,8 @@ def syntax_problems(file: SourceFile) -> list[Problem]:
         if _EXCEPTION.search(line) and not _REASON.search(line) and "house_rules" not in file.name
     ]
     problems += [Problem(file.name, line, why) for line, why in _dense_conditionals(file)]
+    why = "one assignment a line, but for a swap or a step whose later value reads an earlier target"
+    problems += [Problem(file.name, line, why) for line in _packed_assignments(file)]
     if file.name.startswith(PRODUCT) and file.name not in _OWN_LOOPS:
         problems += _calls(file, _NESTED_LOOPS, "a nested event loop hangs every task, and re-enters slots")
     if file.name.startswith("helix_desktop/ui/"):
@@ -139,6 +141,26 @@ def _dense_conditionals(file: SourceFile) -> Iterator[tuple[int, str]]:
                 yield node.lineno, "no conditional expression in another: write statements, or name a part"
             case ast.Call(func=ast.IfExp()) | ast.Attribute(value=ast.IfExp()):
                 yield node.lineno, "name what a conditional expression chooses, then call it or read from it"
+
+
+def _packed_assignments(file: SourceFile) -> Iterator[int]:
+    """Yield the lines that assign several values to several targets at once without need."""
+    for node in file.nodes:
+        match node:
+            case ast.Assign(targets=targets, value=ast.Tuple(elts=values) | ast.List(elts=values)):
+                for target in targets:
+                    if isinstance(target, ast.Tuple | ast.List) and not _reads_earlier(target.elts, values):
+                        yield node.lineno
+
+
+def _reads_earlier(targets: Sequence[ast.expr], values: Sequence[ast.expr]) -> bool:
+    """Return True if a value reads a target that stands before its own."""
+    names = [ast.unparse(target) for target in targets]
+    for number, value in enumerate(values):
+        read = {ast.unparse(node) for node in ast.walk(value) if isinstance(node, ast.expr)}
+        if read.intersection(names[:number]):
+            return True
+    return False
 
 
 def _late_contexts(file: SourceFile) -> Iterator[int]:

@@ -109,6 +109,26 @@ def test_texts_that_users_read_are_looked_for_where_they_are_made(place: str, co
     assert len(text_problems(SourceFile(place, 'label = "No matching commands"\n'))) == count
 
 
+@pytest.mark.parametrize(
+    ("code", "is_packed"),
+    [
+        ("a, b = 1, 2", True),
+        ("self.a, self.b = [], {}", True),
+        ("[a, b] = [1, 2]", True),
+        ("a = b, c = 1, 2", True),
+        ("rest, self.waiting = self.waiting, []", True),
+        ("low, high = high, low", False),
+        ("self.low, self.high = self.middle, self.low + 1", False),
+        ("a, b = pair()", False),
+        ("pair = 1, 2", False),
+    ],
+)
+def test_several_assignments_in_one_are_found(code: str, is_packed: bool) -> None:
+    for place in ("helix_desktop/x.py", "tests/x.py", "packaging/x.py"):
+        problems = syntax_problems(SourceFile(place, f"{code}\n"))
+        assert any("one assignment a line" in str(found) for found in problems) is is_packed
+
+
 def test_sizes_are_printed_by_package_and_are_no_limit() -> None:
     sizes = {
         "ui": Counter(files=999, lines=100_000, nodes=600_000, conditionals=5_000),
