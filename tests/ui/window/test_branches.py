@@ -66,7 +66,7 @@ async def test_a_session_starts_from_the_timeline_and_both_are_linked(rig: Windo
         timeline = rig.views.timeline.get()
         window = await _open_handovers(rig)
         assert window.seq == NOW
-        assert notes(window)[0].startswith("A new session starts with this summary")
+        assert notes(window)[0].startswith("A new session starts with this handover summary")
         assert window.session_button.isHidden(), "there is nothing else to make of one turn"
         window.use_button.click()
         await until(lambda: rig.conversation.session.id != old, "the new session")
