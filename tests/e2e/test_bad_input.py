@@ -538,6 +538,7 @@ def test_a_window_on_a_display_that_does_not_answer_is_refused(tmp_path: Path, v
     environ = {name: value for name, value in os.environ.items() if name not in names}
     name, _, value = variable.partition("=")
     environ |= {name: value, "PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(tmp_path)}
+    environ["XDG_RUNTIME_DIR"] = str(tmp_path)  # without it, Wayland's library writes a line of its own
     command = [sys.executable, "-m", "helix_desktop"]
     ended = subprocess.run(command, env=environ, capture_output=True, text=True, check=False)
     assert ended.returncode == USAGE
