@@ -84,7 +84,7 @@ async def list_entries(args: argparse.Namespace, _: AppServices, workspace: Open
     """Run `cache list`. Raises DigestUnknown, DigestAmbiguous for an entry that it can't go on behind."""
     entries, has_more = await _entries(args, workspace)
     if args.json:
-        print_json([as_builtins(entry) for entry in entries])
+        print_json([_entry_json(entry) for entry in entries])
     else:
         for entry in entries:
             print_out(_list_line(entry))
@@ -192,6 +192,11 @@ async def resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
     return await find_session(workspace, session_prefix) if session_prefix else ""
 
 
+def _entry_json(entry: CacheEntry) -> dict[str, Any]:
+    """Return the record of an entry with the tokens that its line has."""
+    return {**as_builtins(entry), "tokens": content_tokens(entry)}
+
+
 def _list_line(entry: CacheEntry) -> str:
     count = ("≈ " if entry.is_estimated else "") + format_integer(content_tokens(entry))
     tokens = tr("{tokens} tokens", tokens=f"{count:>9}")
@@ -219,7 +224,7 @@ def _matches_json(hit: ContentHit | HandoverHit) -> dict[str, Any]:
 
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
     return {
-        "entries": [{**as_builtins(hit.entry), **_matches_json(hit)} for hit in results.hits],
+        "entries": [{**_entry_json(hit.entry), **_matches_json(hit)} for hit in results.hits],
         "handovers": [
             {
                 "session": handover.session,
@@ -302,7 +307,8 @@ async def trash(args: argparse.Namespace, services: AppServices, workspace: Open
         return 0
     if args.json:
         sessions = [session_as_builtins(session) for session in trash_contents.sessions]
-        print_json({**as_builtins(trash_contents), "sessions": sessions})
+        entries = [_entry_json(entry) for entry in trash_contents.entries]
+        print_json({**as_builtins(trash_contents), "entries": entries, "sessions": sessions})
         return 0
     for session in trash_contents.sessions:
         print_out(f"{session.id}  {tr('session')}  {escape_hidden_name(ellipsize(session.title))}")
@@ -558,8 +564,8 @@ async def _show(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
     digest = await workspace.contents.resolve(args.sha)
     data = await workspace.store.get(digest)
     if args.json:
-        entry = as_builtins(await workspace.store.entry(digest))
-        print_json({**entry, **_content_json(data)})
+        entry = await workspace.store.entry(digest)
+        print_json({**_entry_json(entry), **_content_json(data)})
         return 0
     if sys.stdout.isatty():
         write_text(sys.stdout, data.decode("utf-8", "backslashreplace"))

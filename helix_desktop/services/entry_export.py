@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from helix_desktop.context.window.used_tokens import content_tokens
 from helix_desktop.domain.builtin_tools import BUILTIN_TOOLS
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.listeners import OnProgress, no_progress
@@ -128,7 +129,7 @@ def _index_row(entry: CacheEntry, file: str) -> dict[str, Any]:
         "target": entry.target,
         "first_line": _unquoted(entry.first_line),
         "size": entry.size,
-        "tokens": entry.tokens,
+        "tokens": content_tokens(entry),
         "created": _time(entry.created),
         "last_used": _time(entry.last_used),
         "session": entry.session,

@@ -164,7 +164,8 @@ async def test_cached_outputs_are_listed_printed_byte_for_byte_and_verified(cli:
     }
     assert set(entries) == {"read_file", "run_command"}
     text = await cli("cache", "list", "--workspace", "ws")
-    assert all(entry["digest"] in text.out.decode() for entry in entries.values())
+    listed = {line.split()[0]: line.split()[3] for line in text.out.decode().splitlines()}
+    assert listed == {entry["digest"]: f"{entry['tokens']:,}" for entry in entries.values()}
 
     content = await cli("cache", "show", entries["read_file"]["digest"][:12], "--workspace", "ws")
     assert content.out == (cli.project / "a.txt").read_bytes()
