@@ -349,6 +349,7 @@ def figures_text(row: ToolRow) -> str:
     """Lines (or why it failed), time, exit code and tokens of a call, as one line of words.
 
     Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
+    The time of another agent's call is not known, and 0.
     """
     if row.subagent_status is not None:
         return ""
@@ -358,8 +359,7 @@ def figures_text(row: ToolRow) -> str:
         return tr("did not run")
     parts = list(filter(None, [_output_text(row)]))
     took_ms = row.answer.duration_ms
-    outcome = row.answer.outcome
-    if row.answer.call_id and (outcome == "ran" or (took_ms and outcome != "denied")):
+    if took_ms and row.answer.outcome != "denied":
         duration = format_duration(took_ms)
         was_cut_off = row.state == "interrupted"  # it ran on after its last output was saved
         parts.append(tr("at least {duration}", duration=duration) if was_cut_off else duration)

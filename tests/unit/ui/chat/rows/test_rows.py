@@ -570,8 +570,10 @@ def test_figures_say_how_a_call_ended_and_how_long_it_ran() -> None:
     failed = tool_row("c", "x", state="failed", text="There is no tool 'x'. The tools are: y")
     assert outcome_text(failed) == "Failed: There is no tool 'x'"
     assert outcome_text(with_answer(failed, exit_code=2)) == "Exit code 2"
-    assert figures_text(with_answer(failed, exit_code=2)).startswith("1 line · 0 ms · exit code 2 · ")
-    assert figures_text(replace(failed, state="ok")).startswith("1 line · 0 ms · ")
+    assert figures_text(with_answer(failed, exit_code=2)).startswith("1 line · exit code 2 · ")
+    done = replace(failed, state="ok")
+    assert figures_text(done).startswith("1 line · 4"), "other agents' calls have no time"
+    assert figures_text(with_answer(done, duration_ms=3)).startswith("1 line · 3 ms · ")
     assert "line" not in figures_text(_row("run_command", "Not run.", outcome="interrupted"))
     assert figures_text(_row("run_command", "1", outcome="stopped")) == "1 line · 4 tokens"
     stopped = _row("run_command", "1", outcome="stopped", duration_ms=14_000)
