@@ -13,7 +13,7 @@ from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -28,6 +28,9 @@ _JOINT = re.compile(rb"\}\s*(?=\{\")")
 _BEGINNING = re.compile(rb"\{\"")
 _MOST_JOINTS = 40  # places at which a line is tried to be two records
 _LEAST_MS = 100_000_000_000  # a number below it counts seconds
+
+Speaker = Literal["user", "program", "model", ""]
+"""Whose words a message has; a `program` speaks in the place of the user. Empty for an output."""
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -170,9 +173,9 @@ class Reader:
         """Return the names of a record and of the one that it follows; empty ones where there are none."""
         return "", ""
 
-    def speech(self, data: dict[str, Any]) -> tuple[bool, int]:
-        """Return whether a record is a message of the user, and when it was said; -1 for no message."""
-        return False, -1
+    def speech(self, data: dict[str, Any]) -> tuple[Speaker, int]:
+        """Return whose message a record is, and when it was said; -1 for no message."""
+        return "", -1
 
     def ends_turn(self, data: dict[str, Any]) -> bool:
         """Return True for a record behind all others of its turn."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from helix_desktop.foreign.items import AnyItem, RolledBack, UserMessage, decode_objects
+from helix_desktop.foreign.items import AnyItem, RolledBack, Speaker, UserMessage, decode_objects
 from helix_desktop.foreign.record_order import LATE_MS, RecordOrder
 from helix_desktop.foreign.sources import Source
 
@@ -21,7 +21,7 @@ class _Place(NamedTuple):
     record: int
     node: str
     parent: str
-    is_message: bool  # of the user
+    speaker: Speaker
     message_ms: int  # when the message in it was written; -1 for another record
 
 
@@ -33,7 +33,7 @@ class _RolledBack(NamedTuple):
 
 
 class LeftBranches:
-    """The messages of the user with which branches begin that were left: by their nodes, or their numbers.
+    """The messages with which branches begin that were left: by their nodes, or the user's by their numbers.
 
     Raises OSError, sqlite3.Error.
     """
@@ -65,8 +65,7 @@ class LeftBranches:
         while node in places and node not in way:
             way[node] = None
             node = places[node].parent
-        messages = (place for place in places.values() if place.is_message and place.node not in way)
-        return frozenset(place.node for place in messages if _leaves(place, places, way))
+        return _beginnings(places, way)
 
     def numbers(self, upto: int, *, with_waiting: bool = True) -> frozenset[int]:
         """Return the numbers, from 1, of messages that one of so many records takes back.
@@ -96,16 +95,43 @@ def _connected(places: dict[str, _Place]) -> dict[str, _Place]:
     return {node: place for node, place in places.items() if connected[node]}
 
 
-def _leaves(message: _Place, places: dict[str, _Place], way: dict[str, None]) -> bool:
-    """Return True if no other message of the user stands between a message and the way."""
-    seen = {message.node}
-    node = message.parent
-    while node in places and node not in way and node not in seen:
-        if places[node].is_message:
-            return False
-        seen.add(node)
-        node = places[node].parent
-    return node in way
+class _Left(NamedTuple):
+    """What stands between the way and a place off it."""
+
+    beginning: str = ""  # of the branch
+    of_program: str = ""  # the first message of a program, which nobody answered yet
+
+    def behind(self, place: _Place) -> _Left:
+        if self.beginning:
+            return self
+        match place.speaker:
+            case "user":
+                return _Left(place.node)
+            case "program":
+                return _Left("", self.of_program or place.node)
+            case "model":
+                return _Left(self.of_program)
+        return self
+
+
+def _beginnings(places: dict[str, _Place], way: dict[str, None]) -> frozenset[str]:
+    """Return the nodes with which what leads off the way begins.
+
+    Each is the first message of the user there, or of a program if a model answered it.
+    """
+    left: dict[str, _Left] = {node: _Left() for node in way}
+    for start in places:
+        node = start
+        behind = dict[str, None]()
+        while node in places and node not in left and node not in behind:
+            behind[node] = None
+            node = places[node].parent
+        if node not in left:  # nothing leads from the way to it
+            continue
+        for following in reversed(behind):
+            left[following] = left[node].behind(places[following])
+            node = following
+    return frozenset(one.beginning for one in left.values() if one.beginning)
 
 
 def _places(source: Source) -> list[_Place]:
@@ -114,8 +140,8 @@ def _places(source: Source) -> list[_Place]:
     for record in source.records():
         for data, _ in decode_objects(record.raw):
             node, parent = reader.links(data)
-            is_message, message_ms = reader.speech(data)
-            places.append(_Place(record.number, node, parent, is_message, message_ms))
+            speaker, message_ms = reader.speech(data)
+            places.append(_Place(record.number, node, parent, speaker, message_ms))
     return places
 
 

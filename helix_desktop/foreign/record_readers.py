@@ -21,6 +21,7 @@ from helix_desktop.foreign.items import (
     Picture,
     Reader,
     RolledBack,
+    Speaker,
     Title,
     TurnOver,
     UserMessage,
@@ -123,16 +124,19 @@ class ClaudeCodeReader(BlockReader):
         parent = as_text(data.get("parentUuid")) or as_text(data.get("logicalParentUuid"))
         return as_text(data.get("uuid")), parent
 
-    def speech(self, data: dict[str, Any]) -> tuple[bool, int]:
+    def speech(self, data: dict[str, Any]) -> tuple[Speaker, int]:
         message = as_dict(data.get("message"))
         if not message or data.get("isSidechain") is True or data.get("type") not in ("user", "assistant"):
-            return False, -1
+            return "", -1
+        at_ms = time_ms(data.get("timestamp"))
+        if data["type"] == "assistant":
+            return "" if _is_error(data, message) else "model", at_ms
         blocks = blocks_of(message.get("content"))
         text = paragraphs(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
         is_added = data.get("isMeta") is True or data.get("isCompactSummary") is True
-        is_added = is_added or text.startswith((_STOPPED, *_LOCAL)) or is_of_programs(text)
-        is_user = data["type"] == "user" and text != "" and not is_added
-        return is_user, time_ms(data.get("timestamp"))
+        if not text or is_added or text.startswith((_STOPPED, *_LOCAL)):
+            return "", at_ms
+        return "program" if is_of_programs(text) else "user", at_ms
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         """Return time and place of a record in the tree, and the subagent's thread that it is in."""
@@ -199,7 +203,7 @@ class ClaudeCodeReader(BlockReader):
         blocks = blocks_of(message.get("content"))
         text = paragraphs(as_text(block.get("text")) for block in blocks if block.get("type") == "text")
         model = as_text(message.get("model"))
-        if data.get("isApiErrorMessage") is True or model == "<synthetic>":
+        if _is_error(data, message):
             yield TurnOver(how="failed", why=text)
             yield DataRecord(kind="assistant: error", data=encode({"text": text}))
             return
@@ -213,6 +217,11 @@ class ClaudeCodeReader(BlockReader):
             yield CallUsage(group=group, usage=anthropic_usage(usage))
         for name, value in rest_of(data, *_ENVELOPE, "requestId").items():
             yield DataRecord(kind=kind_name("assistant", name), data=encode({**note, name: value}))
+
+
+def _is_error(data: dict[str, Any], message: dict[str, Any]) -> bool:
+    """Return True for a record that stands in the place of an answer and says why there is none."""
+    return data.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
 
 
 def anthropic_usage(usage: dict[str, Any]) -> Usage:
@@ -552,11 +561,12 @@ class PiReader(BlockReader):
         node = "" if data.get("type") == "session" else as_text(data.get("id"))
         return node, as_text(data.get("parentId"))
 
-    def speech(self, data: dict[str, Any]) -> tuple[bool, int]:
+    def speech(self, data: dict[str, Any]) -> tuple[Speaker, int]:
         if data.get("type") != "message":
-            return False, -1
+            return "", -1
         role = as_dict(data.get("message")).get("role")
-        return role == "user", time_ms(data.get("timestamp"))
+        speakers: dict[object, Speaker] = {"user": "user", "assistant": "model"}
+        return speakers.get(role, ""), time_ms(data.get("timestamp"))
 
     def place(self, data: dict[str, Any]) -> dict[str, Any]:
         node, parent = self.links(data)

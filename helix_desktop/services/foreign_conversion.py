@@ -311,11 +311,11 @@ class Conversion:
                 self._add_usage(item)
             case _:
                 session = self._session_of(item)
-                if _begins_turn(item):
-                    self._message_count += 1
+                self._message_count += _begins_turn(item)
+                if self._can_branch(item):
                     session = await self._left_branch(session, item)
                 await self._add_message(session, item)
-                if item.node and not _is_notice(item):
+                if item.node and (not _is_notice(item) or session.branched_for == item.node):
                     self._nodes[item.node] = session, session.talks
                 if not _is_notice(item):
                     return
@@ -338,11 +338,14 @@ class Conversion:
         if place is None:
             return self._current
         session, talk = place
-        if _begins_turn(item) and session.talks > talk:
+        if self._can_branch(item) and session.talks > talk:
             session = self._branch(session, talk, item.node)
         if not session.parent:
             self._current = session
         return session
+
+    def _can_branch(self, item: AnyItem) -> bool:
+        return _begins_turn(item) or (_is_notice(item) and item.node in self._left_nodes)
 
     async def _left_branch(self, session: ConvertedSession, item: AnyItem) -> ConvertedSession:
         """Return a new branch of a session for a message that the user went back on; else the session."""

@@ -31,6 +31,7 @@ from helix_desktop.domain.events.foreign import ForeignCompaction, ForeignRecord
 from helix_desktop.domain.events.recorded_event import digests_in
 from helix_desktop.domain.events.session import SessionBranched
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.typed_text import is_of_programs
 from helix_desktop.foreign import sources
 from helix_desktop.foreign.discovery import AgentFolders, FoundSession
 from helix_desktop.services.foreign_conversion import POLICY
@@ -281,6 +282,30 @@ async def test_what_the_user_went_back_on_is_a_branch(rig: Rig) -> None:
     texts = [spoke.text for spoke in await rig.events(main.id, UserSpoke)]
     assert texts == ["Which port does it use?", "Use 7070 instead."]
     assert [spoke.text for spoke in await rig.events(branch.id, UserSpoke)][-1] == "Change it to 9090."
+
+
+async def test_what_the_user_went_back_on_can_begin_with_the_words_of_a_program(rig: Rig) -> None:
+    rig.claude(
+        [
+            user("1", "Which port?"),
+            answer("2", "1", said("8080.")),
+            user("3", "<task-notification><summary>Built</summary></task-notification>", "2"),
+            answer("4", "3", said("It is built.")),
+            user("5", "Run it.", "4"),
+            answer("6", "5", said("It runs.")),
+            user("7", "Use 7070 instead.", "2"),
+            answer("8", "7", said("7070 it is.")),
+        ]
+    )
+    (session,) = (await rig.run()).sessions
+    (branch,) = [one.id for one in await rig.store.sessions() if one.branch_of == session]
+    answers = [spoke.text for spoke in await rig.events(session, AssistantSpoke)]
+    assert answers == ["8080.", "7070 it is."]
+    left = [spoke.text for spoke in await rig.events(branch, AssistantSpoke)]
+    assert left == ["8080.", "It is built.", "It runs."]
+    (notice, question) = (await rig.events(branch, UserSpoke))[1:]
+    assert is_of_programs(notice.text)
+    assert question.text == "Run it."
 
 
 async def test_opencode_in_files_and_in_its_database_is_the_same(rig: Rig) -> None:

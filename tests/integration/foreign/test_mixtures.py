@@ -109,8 +109,6 @@ class ClaudeTalk:
         self.answer()
 
     def notice(self) -> None:
-        if len(self.answers) > 1:  # the user goes back to before messages of theirs
-            self.answers.pop()
         self.add(user("", _NOTICE))
         self.answer()
 
