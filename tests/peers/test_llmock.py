@@ -143,10 +143,15 @@ async def test_a_transient_fault_is_retried(case: str, rig: PeerRig, server: LlM
 
 
 @pytest.mark.parametrize("status", [400, 401, 402, 403, 404, 413, 422])
-async def test_a_refusal_is_reported_and_not_retried(status: int, rig: PeerRig, server: LlMock) -> None:
-    """One request; the end states what, why and what to do; the conversation continues after it."""
-    ended, requests = await ask(rig, server, failure(status, message=f"Refused by number {status}."))
-    assert (ended.how, len(requests)) == ("failed", 1)
+async def test_a_refusal_is_reported(status: int, rig: PeerRig, server: LlMock) -> None:
+    """One request, and one in the plainest form where its form may be refused; then what, why and what to do.
+
+    The conversation continues after it.
+    """
+    expected = 2 if status in (400, 422) else 1
+    refusal = failure(status, message=f"Refused by number {status}.", times=expected)
+    ended, requests = await ask(rig, server, refusal)
+    assert (ended.how, len(requests)) == ("failed", expected)
     assert ended.what
     assert f"Refused by number {status}." in f"{ended.what} {ended.why} {ended.details}"
     assert ended.fix
@@ -220,15 +225,15 @@ async def test_a_request_too_long_for_the_server_is_reduced_to_fit(
     tmp_path: Path, dialect: DialectName
 ) -> None:
     """The window is smaller than configured: one refusal, space is freed, and the same turn is answered."""
-    with run_llmock(tmp_path, "--context-window", "2500") as server:
+    with run_llmock(tmp_path, "--context-window", "4000") as server:
         async with at_work(server, tmp_path, dialect) as rig:
-            for _ in range(9):
+            for _ in range(14):
                 ended, requests = await ask(rig, server, SAY, words="Look again. " * 125)
                 assert ended == TurnEnded("done")
                 assert requests[-1]["status"] == 200
             refused = [request for request in server.requests() if request["status"] == 400]
             assert {request["fault"] for request in refused} == {"context_window"}
-            assert len(rig.events(UserSpoke)) == 9
+            assert len(rig.events(UserSpoke)) == 14
 
 
 async def test_a_quota_is_waited_out(tmp_path: Path, dialect: DialectName) -> None:
