@@ -312,8 +312,7 @@ def _cut(
     """Return an attachment with its digest and the requested lines, and these without numbers."""
     digest = digest_of(data)
     lines = count_lines(text)
-    # it says so if not all of it is text
-    part, _ = decode_output(data, digest)
+    part, _ = decode_output(data, digest)  # it says so if not all of it is text
     first = 0
     last = 0
     if first_line or last_line:

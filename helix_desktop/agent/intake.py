@@ -48,9 +48,8 @@ _THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so 
 _REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
 _NAMES_THREAD_THRESHOLD = 32 * 1024  # characters; reading names takes about 0.1 µs each
 _MAX_IDENTIFIERS = 300  # of one output
-# of a preview's tokens; lines of a log or a search say more
-_NAMES_SHARE = 0.75
-_LOG_NAMES_SHARE = 0.3
+_NAMES_SHARE = 0.75  # of a preview's tokens
+_LOG_NAMES_SHARE = 0.3  # the same of a log or a search, whose lines say more
 _SOURCE_FACTOR = 1.4  # a preview of source has more for its lines: what they say, not only what they define
 _Args = TypeVarTuple("_Args")
 _Result = TypeVar("_Result")

@@ -116,9 +116,8 @@ class ResponseStream:
         self._skip_wait: Callable[[], None] = no_wait
         self._saved_at_ms = 0
         self._is_saved = False
-        # by model, of so many events
-        self._answered = dict[str, int]()
-        self._read_events = 0
+        self._answered = dict[str, int]()  # by model, the largest input in tokens that it answered
+        self._read_events = 0  # events of the log that were read for it
 
     async def receive(self, window: Window, last_seq: int) -> ModelResponse:
         """Call the model, publish its answer as it comes, and return it. Raises ModelError.

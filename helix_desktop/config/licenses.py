@@ -25,8 +25,9 @@ _text = TextContext("Settings")
 LICENSES_FOLDER = "licenses"
 PARTS_FILE = "parts.toml"
 _SYSTEM = "system"
+"""The folder of packages that the builder took from its own system; a checkout has none."""
 _PACKAGES = "packages.json"
-"""The packages that the builder took from its own system, with their copyright files; a checkout has none."""
+"""Lists these packages, with their copyright files."""
 _COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
 _TEXT = re.compile(r"(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|UNLICENSE)[^/]*", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from helix_desktop.config.paths import LOG_FILE
 
-# bytes per file, files
-_MAX_LOG_BYTES = 1_000_000
-_KEPT_LOG_FILES = 3
+_MAX_LOG_BYTES = 1_000_000  # bytes of one file
+_KEPT_LOG_FILES = 3  # files besides the one that is written
 log = logging.getLogger("helix_desktop")
 
 

@@ -25,8 +25,9 @@ DATA_DIR_VARIABLE = "HELIX_DATA_DIR"
 WORKSPACES_FOLDER = "workspaces"
 """The folder that a data directory has, and no remains of one."""
 LOG_FILE = "helix-desktop.log"
+"""The file of the logs folder that has what the app logs."""
 STACKS_FILE = "crash.log"
-"""The files of the logs folder: what the app logs, and the stacks of crashes."""
+"""The file of the logs folder that has the stacks of crashes."""
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 

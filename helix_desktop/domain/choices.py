@@ -98,7 +98,8 @@ SHARED_SUFFIXES = (TRANSCRIPT_SUFFIX, HTML_SUFFIX, JSON_LINES_SUFFIX)
 
 
 MIN_RECALL_TOKENS = 100
+"""The least tokens of an answer."""
 MAX_RECALL_TOKENS = 16_000
-"""The least and most tokens of an answer."""
+"""The most tokens of an answer."""
 MAX_RECALL_CONTEXT = 20
 """The most lines around a match."""

@@ -34,13 +34,11 @@ _SMALL_WORDS = frozenset((
     "so", "the", "to", "up", "use", "via", "was", "you",
 ))  # fmt: skip
 """Words of sentences that tell no tool from another; others of two and three letters do: SQL, PDF, AWS."""
-# names; a name's likeness to itself is 2
-_MAX_NEAR = 5
-_MIN_LIKENESS = 0.75
-# weights of a word there
-_IN_NAME = 4.0
-_IN_SERVER = 2.0
-_IN_TEXT = 1.0
+_MAX_NEAR = 5  # names
+_MIN_LIKENESS = 0.75  # a name's likeness to itself is 2
+_IN_NAME = 4.0  # weight of a word in a tool's name
+_IN_SERVER = 2.0  # weight of one in the name of its server
+_IN_TEXT = 1.0  # weight of one in its description or parameters
 
 
 def defers_tools(specs: Sequence[ToolSpec]) -> bool:

@@ -13,9 +13,8 @@ MAX_IMAGE_BYTES = (
 MAX_EDGE_PX = 1_568  # pixels; providers scale down what is larger (Anthropic, "Vision", 2026)
 _PIXELS_PER_TOKEN = 750  # the same source; OpenAI's tiles cost less, and calibration corrects the rest
 _MIN_TOKENS = 85  # what OpenAI counts for any image
-# of a marker without its label, and characters of a label
-_MARKER_TOKENS = 66
-_CHARS_PER_TOKEN = 3
+_MARKER_TOKENS = 66  # of a marker without its label
+_CHARS_PER_TOKEN = 3  # of a label
 _MAX_HEADER_EDGE_PX = 65_535  # per edge; a header that claims more is no image of ours
 _PNG = b"\x89PNG\r\n\x1a\n"
 _GIF = (b"GIF87a", b"GIF89a")

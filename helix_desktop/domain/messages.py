@@ -83,8 +83,9 @@ class Message(msgspec.Struct, frozen=True):
 MCP_PREFIX = "mcp__"
 """The prefix of the exposed name of every MCP server's tool, and of no other: `mcp__SERVER__TOOL`."""
 FIND_TOOLS = "find_tools"
+"""The tool by which a model looks up deferred tools."""
 CALL_TOOL = "call_tool"
-"""The tools by which a model looks up and calls deferred tools."""
+"""The tool by which a model calls deferred tools."""
 
 
 def display_name(exposed_name: str) -> str:

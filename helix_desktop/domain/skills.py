@@ -24,9 +24,8 @@ WORKSPACE_FOLDERS = (".agents/skills", ".claude/skills")
 USER_FOLDERS = tuple(f"~/{folder}" for folder in WORKSPACE_FOLDERS)
 MAX_SKILL_BYTES = 128 * 1024  # about 32,000 tokens; the format recommends 5,000
 MAX_SKILLS = 200  # of one folder
-# characters
-MAX_NAME = 64
-MAX_DESCRIPTION = 1024
+MAX_NAME = 64  # characters
+MAX_DESCRIPTION = 1024  # characters
 SKILLS_SHARE = 50  # the list of skills takes at most a fiftieth of the context window
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")

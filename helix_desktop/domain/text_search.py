@@ -70,13 +70,11 @@ _OVERLAP = (
 )  # bytes; folding makes at most 3 characters of one, each from at most 12 bytes
 _SHOWN_LINES = 3
 _MAX_HEADER = 2_000  # bytes
-# characters of a line that are shown, and how many of them before the word
-_EXCERPT = 160
-_BEFORE = 60
+_EXCERPT = 160  # characters of a line that are shown
+_BEFORE = 60  # how many of these stand before the word
 _LONG_LINE_CHARS = 2_000  # characters into a line, from where on the place is told
-# UTF-8: the mask and the value of a byte that begins no character
-_CONTINUES = 0xC0
-_CONTINUATION = 0x80
+_CONTINUES = 0xC0  # mask of the bits that tell whether a byte of UTF-8 begins a character
+_CONTINUATION = 0x80  # what they are in a byte that begins none
 
 _Rank = tuple[int, int, int]
 

@@ -18,9 +18,8 @@ from helix_desktop.domain.identifiers import identifiers_in, names_in_line
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 MIN_BASE64_BYTES = 8  # of a text that is looked for in Base64: parts of shorter ones stand anywhere by chance
-# of a character of Base64; bytes after which its pattern repeats
-_BITS = 6
-_GROUP = 3
+_BITS = 6  # of a character of Base64
+_GROUP = 3  # bytes after which the pattern of Base64 repeats
 _UNRESERVED = string.ascii_letters + string.digits + "_.-~"
 _EXTRA_UNESCAPED = (
     "",
@@ -161,7 +160,7 @@ def _base64_of(data: bytes) -> Iterator[str]:
             yield shared[first:stop]  # the characters that hold nothing of what stands around it
 
 
-# of a line that is looked for anywhere: shorter ones mean something else
+# A line that has fewer is not looked for in all places: it may mean something else there.
 _MIN_CHARS = 8
 _MIN_LETTERS = 4
 _MIN_RESULT = 4  # characters of what is looked for only where a note states what a call gave

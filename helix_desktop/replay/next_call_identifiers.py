@@ -18,9 +18,9 @@ import msgspec
 from helix_desktop.domain.identifiers import argument_text, identifiers_in
 from helix_desktop.domain.messages import Message
 
+# Model calls: an identifier that was last seen longer ago than these is counted separately, too.
 OLD = 5
 VERY_OLD = 20
-"""Model calls: an identifier that was last seen longer ago than this is counted separately, too."""
 
 _WORD = re.compile(r"\w+")
 _TO_SPACES = {code: " " for code in range(128) if _WORD.fullmatch(chr(code)) is None}

@@ -56,9 +56,8 @@ from helix_desktop.tools.workspace_tools import create_cache_tools
 _text = TextContext("Replay")
 
 T = TypeVar("T")
-# virtual time of a model call, and between turns
-MODEL_CALL_MS = 10_000
-TURN_MS = 60_000
+MODEL_CALL_MS = 10_000  # virtual time of a model call
+TURN_MS = 60_000  # virtual time between turns
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 

@@ -40,7 +40,7 @@ from helix_desktop.words.translation import Translator, current_language, transl
 
 tr = Translator("Transcript")
 
-# of one output or argument list; the archive of the session has the rest
+# So much of one output or argument list is shown; the archive of the session has the rest.
 _MAX_LINES = 40
 _MAX_CHARS = 4_000
 _BACKTICKS = re.compile("`+")

@@ -12,9 +12,8 @@ tr = Translator("Times")
 AGE_STEP_MS = 10_000
 """How often an age changes: as of one of these steps of the clock, so that all that is drawn within one says
 the same, however often each place is drawn."""
-# seconds
-_MINUTE = 60
-_HOUR = 3_600
+_MINUTE = 60  # seconds
+_HOUR = 3_600  # seconds
 _WEEK = 7  # days
 
 

@@ -43,8 +43,8 @@ text = TextContext("Tools")
 
 _RULE_SAYS = " A saved rule says: "
 
-# characters; what is less is decided in some milliseconds
-_LONG_COMMAND = 200
+# What is shorter and has fewer places is decided in some milliseconds.
+_LONG_COMMAND = 200  # characters
 _MANY_PLACES = 200
 
 QuestionFilter = Callable[[str, ApprovalRequest], bool]

@@ -24,9 +24,11 @@ from helix_desktop.domain.text_format import ellipsize, pluralize
 from helix_desktop.domain.unicode_safety import without_direction_signs
 
 RESULT = 0
+"""The rank of the most informative lines: the result of a run that failed."""
 REPORT = 1
+"""The rank of a line that reports an error."""
 MENTION = 2
-"""Ranks of a line, the most informative first: the result of a run that failed, an error, what may be one."""
+"""The rank of a line that may be an error."""
 
 _SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
 _MAX_TEST_LINE = 1_000  # characters; a line about one test, or the result of all, is never longer

@@ -126,9 +126,8 @@ _INNER = re.compile(r"(?:\d+(?:→|: ?|\| ?))?\s")  # a line of source, or of on
 _HIT = re.compile(r"  \d+:")
 _AROUND_HIT = re.compile(r"  \d+-")
 _MORE_HITS = re.compile(r"  … ([\d,]+) more matching lines?")
-# of a hit, and of the place of those that are not shown
-_HIT_CHARS = 120
-_REST_CHARS = 24
+_HIT_CHARS = 120  # of a hit
+_REST_CHARS = 24  # of the place of hits that are not shown
 _HITS_WAY_BACK = "in brackets: start_line-end_line of what is not shown"
 _GAP_WITH_LINES = re.compile(r"^\[… .* not shown.*?; \d+ of \d+ (.*):\]$", re.MULTILINE)  # see `_gap_text`
 _FEW_ALIKE = 2  # lines of one shape: both are shown, of more the first

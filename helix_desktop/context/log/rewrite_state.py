@@ -70,7 +70,7 @@ class RewriteState:
         copied._replaced_by = dict(self._replaced_by)
         copied.chosen_forms = dict(self.chosen_forms)
         copied.anchors = dict(self.anchors)
-        # never changed in place
+        # These two are never changed in place.
         copied.excluded = self.excluded
         copied.excluded_texts = self.excluded_texts
         copied.changes_when_restored = dict(self.changes_when_restored)

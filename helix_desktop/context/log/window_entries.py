@@ -48,9 +48,8 @@ class WindowEntries:
         self._sweepable_items: list[LogItem] | None = []  # None: to be found
         self.handover_count: tuple[tuple[int, ...], int] = (), 0  # tokens as counted last, and for what
         self._covers: list[Cover] = []
-        # entries that were summed up since the last rewrite
-        self._summed = 0
-        self._summed_tokens = 0
+        self._summed = 0  # entries that were summed up since the last rewrite
+        self._summed_tokens = 0  # the tokens of these
         self._tokens_before: dict[int, int] = {}  # of each message among these, by event
         self._summed_items: list[LogItem] = []
         self._wordless_tokens: list[int] = []  # up to and including each of them

@@ -37,20 +37,17 @@ FOLD_SHARE = 0.25  # of the policy's tokens, for each note until it is condensed
 NAMED_GAIN = 5_500  # tokens that a note frees; one that frees more names more in proportion
 SWEEP_SHARE = 0.3  # of the policy's tokens, for each sweep until its outputs are folded
 _CHARS_PER_TOKEN = 3  # of identifiers, a low estimate
-# of names that share a label with their first and last entry
-_MAX_GROUPS = 8
-_LABEL_CHARS = 14
+_MAX_GROUPS = 8  # of names that share a label
+_LABEL_CHARS = 14  # of such a label: the first and the last entry
 _NAME_OVERHEAD = 6  # characters
 _USED_FACTOR = 6  # as in recorded sessions: a used name comes back as often as a seen one a sixth as old
-# newest names from which a line is chosen: one of 1,000 tokens holds 350
-_MAX_USED = 500
-_MAX_SEEN = 300
+_MAX_USED = 500  # newest used names that a line is chosen from: one of 1,000 tokens holds 350
+_MAX_SEEN = 300  # the same of names that were only seen
 _SEEN_PER_TOKEN = 0.6  # of a shorter line, from as many names that were used as it has tokens
 _LEAST_CHARS = 5  # of a name and its space
 _READ_AHEAD = 50  # newest messages whose markers are read before they are needed
-# characters of texts, and how many, of any session are remembered
-_SHORT_CHARS = 1_000
-_SHORT_TEXTS = 16_384
+_SHORT_CHARS = 1_000  # characters of a text whose names are remembered
+_SHORT_TEXTS = 16_384  # such texts, of all sessions
 _READ_AT_ENDS = 500_000  # characters at each end of a text that is longer than both: more stalls the window
 _LOOK_BACK = 4_000  # newest messages whose identifiers are known: older ones have had their turn
 

@@ -44,13 +44,12 @@ from helix_desktop.domain.unicode_safety import without_direction_signs
 TITLE = "[Summary of older steps]"
 _CHARS_PER_TOKEN = 3.5
 _LEDGER_MESSAGES = 800  # newest messages that the ledger of a condensed note is made from: more than fill it
-# characters of one message in a condensed note
+# Characters of one message in a condensed note.
 _MIN_CHARS = 60
 _MAX_CHARS = 400
-# characters
-_TARGET_CAP = 160
-_COMMAND_CAP = 80
-_READ_CHARS = 400
+_TARGET_CAP = 160  # characters of a target
+_COMMAND_CAP = 80  # characters of a command
+_READ_CHARS = 400  # characters that are read of either
 _SHORT_RESULT = 100  # characters
 _RESULT = " → "
 _LARGE_BYTES = 4096  # bytes; the size of a smaller result says nothing

@@ -50,9 +50,11 @@ _REQUEST_LABELS = (OPENING, _OPEN_REQUEST, _ANSWERED_REQUEST)
 _NEWEST_REQUEST = (f"{_OPEN_REQUEST}: ", f"{_ANSWERED_REQUEST}: ")
 """The same of a request that was the newest."""
 CHANGED = "Changed"
+"""How a sentence begins that says what a call changed."""
 RAN = "Ran"
+"""How a sentence begins that says what a call ran."""
 DONE = "Done"
-"""How a sentence begins that says what a call did, or what the agent's list did."""
+"""How a sentence begins that says what is done of the agent's list."""
 _EXIT = "exit"
 _ENDED = "ended with"
 _FAILED = "failed"
@@ -61,12 +63,10 @@ _CALL_WORDS = frozenset(f"{CHANGED} Committed {RAN} {_EXIT} {_ENDED} {_FAILED}".
 _REVERTED = ": the user reverted "
 _PER_SECTION = 14  # bullets
 _FINDINGS = 6  # newest ones of the turn that runs
-# characters
-_SENTENCE_CAP = 240
-_STATEMENT_CAP = 400
-# sentences of a message that ended its turn, and of others
-_OF_CONCLUSION = 3
-_OF_OTHERS = 2
+_SENTENCE_CAP = 240  # characters
+_STATEMENT_CAP = 400  # characters
+_OF_CONCLUSION = 3  # sentences of a message that ended its turn
+_OF_OTHERS = 2  # sentences of another message
 _TODO_LABELS: dict[TodoStatus, str] = {"done": DONE, "in_progress": "In progress", "pending": "To do"}
 _LIST_LABELS = tuple(f"{label}: " for label in _TODO_LABELS.values())
 _ROUTINE = (f"{CHANGED} ", f"{RAN} `", f"{DONE}: ")  # the ledger and the todo list say it too

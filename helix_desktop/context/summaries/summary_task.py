@@ -32,9 +32,8 @@ from helix_desktop.domain.typed_text import program_texts, typed_text
 _text = TextContext("Context")
 
 FULL_CHARS = 6_000  # characters shown of a message that stands in the window as it came
-# the same of one whose output is a marker there, and of one in a note
-_CACHED = 600
-_FOLDED = 600
+_CACHED = 600  # the same of one whose output is a marker there
+_FOLDED = 600  # the same of one in a note
 _SMALL = 1_500  # characters of an output that is shown whole, a marker or not: each line may be a result
 _CONCLUSION = 3_000  # the same of one in a note with which the agent ended a turn
 _CALLS = 300  # characters of a call's arguments, and of an output's target
@@ -42,8 +41,9 @@ _TEST_LINE = 120  # characters of a line about tests that stands between head an
 _NEW_NAMES = 600  # characters of the names that a change of a file defines
 _FURTHER = "\n| "  # begins each further line of a message, so that none can pass for a message of its own
 _WORD_END = re.compile(r"(?<=\s)\S{1,40}\Z")
+"""A word at the end of a part, which may be half of one; nothing longer is a word."""
 _WORD_START = re.compile(r"\A\S{1,40}\s")
-"""A word at the end or the beginning of a part, which may be half of one; nothing longer is a word."""
+"""The same at the beginning of a part."""
 _MARKS = re.compile(
     r"\[(write a handover|write observations|refine observations|conversation history summary|observations"
     r"|folded steps|summary of older (?:steps|messages)|cached)\]"

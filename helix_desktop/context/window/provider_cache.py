@@ -81,8 +81,9 @@ def _block_count(message: Message) -> int:
 
 
 SHORT_S = 300
+"""The usual lifetime that providers offer, in seconds."""
 LONG_S = 3_600
-"""The two lifetimes that providers offer, in seconds: the usual one, and the one that is asked for."""
+"""The lifetime that a request has to ask for, in seconds."""
 
 _MIN_SAVING = 0.15  # share of the cost that has to be saved
 _MAX_CALLS = 50  # of the newest ones: what a session does now counts, at a cost that does not grow

@@ -234,9 +234,8 @@ _EDITOR_COMMANDS: Mapping[str, FileAction] = {
     "view": "read", "create": "write", "str_replace": "edit", "insert": "edit", "undo_edit": "edit"
 }  # fmt: skip
 _CONTENT_WORDS = frozenset({"read", "view", "cat", "open"})  # in the name of a tool that returns the lines
-# characters of arguments, and how many calls are remembered
-_SHORT_CHARS = 4_000
-_SHORT_CALLS = 8_192
+_SHORT_CHARS = 4_000  # characters of the arguments of a call that is remembered
+_SHORT_CALLS = 8_192  # calls that are remembered
 
 FileAction = Literal["read", "write", "edit"]
 

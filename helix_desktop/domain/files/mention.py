@@ -139,9 +139,8 @@ _NAME_START = 10
 _WHOLE_NAME = 40
 _RECENT = 12  # points for the path used last, one less for each before it: less than for a name's start
 _FOLDER = 3  # points taken from a folder: a file of the same name is meant more often
-# points taken for each letter between two of the query
-_GAP = 1
-_MAX_GAP = 6
+_GAP = 1  # points taken for each letter between two of the query
+_MAX_GAP = 6  # the most points taken between two of these
 
 
 class PathMatch(NamedTuple):
