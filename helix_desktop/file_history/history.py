@@ -62,7 +62,7 @@ log = logging.getLogger(__name__)
 
 _TOO_MANY = text("What commands change is not recorded in this workspace.")
 
-# of the first copy: about 30 ms
+# A batch of the first copy takes about 30 ms.
 _BATCH_FILES = 100
 _BATCH_BYTES = 4 * 1024 * 1024
 _BEFORE_CALL_S = 0.25

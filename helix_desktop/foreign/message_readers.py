@@ -199,8 +199,7 @@ class ClineReader(BlockReader):
             parts = blocks_of(output)
             found = [_picture(part) for part in parts]
             if output and not text and not any(found):
-                # a value of JSON
-                text = encode(output).decode()
+                text = encode(output).decode()  # a value of JSON
                 parts = []
             for part, image in zip(parts, found, strict=False):
                 if image is None and not _texts([part]) and part.get("type") != "text":
@@ -356,9 +355,8 @@ class OpencodeReader(Reader):
             return
         step = 0
         model = model_label(info.get("providerID"), info.get("modelID"))
-        # outputs follow when all calls of their step are there
         has_usage = False
-        outputs = list[AnyItem]()
+        outputs = list[AnyItem]()  # they follow when all calls of their step are there
         for part in parts:
             group = f"{as_text(info.get('id'))}-{step}"
             match as_text(part.get("type")):

@@ -49,7 +49,7 @@ _KEYWORDS = frozenset({"do", "elif", "else", "if", "then", "until", "while"})
 _PREFIXES = _KEYWORDS | SHELLS | WRAPPERS | OTHER_RUNNERS
 _MAX_STEPS = 200_000  # some 0.1 s; 1,000 variables in one command take more
 _REMEMBERED = 512  # commands: each rule asks about the same one
-# in a command; some 0.3 s
+# A command that has as many takes some 0.3 s.
 _MAX_WORDS = 50_000
 _MAX_COMMANDS = 10_000
 

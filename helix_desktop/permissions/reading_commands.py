@@ -97,10 +97,9 @@ def split_command(command: str) -> tuple[SimpleCommand, ...] | None:
     words: list[Word] = []
     operator: Operator = ""
     sends_errors = False
-    # for a shell \r and \f belong to words
     begin = 0
     at = 0
-    text = command.strip(" \t\n")
+    text = command.strip(" \t\n")  # for a shell \r and \f belong to words
     if len(text) > _LONGEST:
         return None
     while at <= len(text):

@@ -91,13 +91,12 @@ class OpenCommand:
         self.target = ""  # the operator whose word comes next
         self.is_other_stream = False  # of the target: not what the program prints
         self.piped: Program | None = None
-        # before a command within it began
+        # These three are as they were before a command within it began.
         self.folder = ""
         self.outer_depth = 0
-        self.program_count = 0  # likewise
-        # open parentheses; what is printed is run
-        self.depth = depth
-        self.is_run = is_run
+        self.program_count = 0
+        self.depth = depth  # open parentheses
+        self.is_run = is_run  # whether what is printed is run
         self.joint = joint  # the operator before it
         self.is_hidden = is_hidden  # what is printed becomes the value of a variable
 

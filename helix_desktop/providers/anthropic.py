@@ -74,9 +74,8 @@ Newer ones name it too when they refuse a budget: 'Use "thinking.type.adaptive"'
 BLOCK_REQUIRED = re.compile(r"must start with a thinking block|expected .?thinking.? or")
 """What older models answer when thinking is switched on between a call and its result."""
 
-# tokens; Anthropic, "Extended thinking"; OpenRouter's upper limit
-_MIN_BUDGET = 1_024
-_MAX_BUDGET = 128_000
+_MIN_BUDGET = 1_024  # tokens; Anthropic, "Extended thinking"
+_MAX_BUDGET = 128_000  # tokens; OpenRouter's upper limit
 _SHARES: Mapping[str, float] = {"minimal": 0.1, "low": 0.2, "medium": 0.5, "high": 0.8}
 """Of the largest answer, as OpenRouter takes them ("Reasoning tokens"); levels above high: 0.95."""
 

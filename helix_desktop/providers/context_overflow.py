@@ -112,9 +112,9 @@ _SUM = re.compile(
 )
 _PAGES = re.compile(r"requires (\d+) pages \(only \d+ available\).{0,80}?\* (\d+) = (\d+) tokens")
 """What exllamav3 says: the pages of a request, the tokens of a page, those that its cache has."""
+# Plausible window sizes in tokens: other numbers in an error are something else.
 _MIN_WINDOW = 512
 _MAX_WINDOW = 20_000_000
-"""Plausible window sizes in tokens: other numbers in an error are something else."""
 
 _REQUEST_LABEL = re.compile(
     r"request(ed|s)?\b|resulted in|\bgiven\b|\bgot\b|\bhas\b|\bhave\b"

@@ -68,10 +68,9 @@ BREAKPOINT = "prompt_cache_breakpoint"
 CONTROL = "cache_control"
 """What gateways take over for Anthropic's models, which store nothing without being asked."""
 
-_DAY_S = 86_400
-_HOUR_S = 3_600
-_HALF_HOUR_S = 1_800
-"""How long OpenAI stores with "24h", Anthropic with "1h", OpenAI from GPT-5.6 on, in seconds."""
+_DAY_S = 86_400  # how long OpenAI stores with "24h"
+_HOUR_S = 3_600  # how long Anthropic stores with "1h"
+_HALF_HOUR_S = 1_800  # how long OpenAI stores from GPT-5.6 on
 
 
 class CacheFields:

@@ -327,9 +327,8 @@ class ChatAssembler:
         text, thinking = split_thinking(content)
         stop = stop_reason(self._finish, has_calls=bool(raw_calls), has_text=bool(text.strip()))
         if self._is_refused and stop != "filter":
-            # those beside a refusal must not run
             stop = "refusal"
-            raw_calls = []
+            raw_calls = []  # calls beside a refusal must not run
         if not text.strip() and not raw_calls:
             reasoning = str(self._reasoning) + thinking
             raise empty_answer_error(self._provider, stop, self._finish, reasoning=reasoning)

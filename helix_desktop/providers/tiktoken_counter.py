@@ -57,9 +57,8 @@ _SAMPLED_CHARS = 4_000_000
 """Of a longer text, which no window takes, a sample is counted."""
 _SAMPLES = 64
 _SAMPLE_CHARS = 16_000
-# handed over at once
 _AHEAD_THREADS = 3
-_AHEAD_CHARS = 64 * 1024
+_AHEAD_CHARS = 64 * 1024  # handed over at once
 
 
 class TiktokenCounter:

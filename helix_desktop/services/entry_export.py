@@ -26,9 +26,8 @@ _text = TextContext("Services")
 
 INDEX_NAME = "index.json"
 _FORMAT = 1  # of the index
-# of a file's name without its ending, and of the digest behind it
-_NAME_CHARS = 48
-_DIGITS = 8
+_NAME_CHARS = 48  # of a file's name without its ending
+_DIGITS = 8  # of the digest behind it
 _FIRST_ZIP_MS = 315_532_800_000 + 86_400_000  # 1980, before which a zip has no dates; a day for time zones
 
 

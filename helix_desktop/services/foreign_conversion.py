@@ -77,13 +77,12 @@ POLICY = ContextPolicy()
 
 _KEPT_BYTES = 1024 * 1024  # of records kept as data, in one content
 _LISTED_LINES = 10
-# that are read before what is in them is recorded
+# So many are read before what is in them is recorded.
 _GROUP_RECORDS = 200
 _GROUP_BYTES = 1024 * 1024
-# of an output, in which names and what it holds are looked for
-_READ_CHARS = 4_000
-_DESCRIBED_CHARS = 2_000
-# of a preview: about as many as the policy's tokens
+_READ_CHARS = 4_000  # of an output, in which names are looked for
+_DESCRIBED_CHARS = 2_000  # of an output, in which a description of it is looked for
+# A preview's two ends: together about as many as the policy's tokens.
 _HEAD_CHARS = 1_500
 _TAIL_CHARS = 700
 _MAX_IDENTIFIERS = 300  # of one output

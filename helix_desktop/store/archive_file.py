@@ -149,9 +149,8 @@ _ALWAYS_ALLOWED_BYTES = 1024 * 1024 * 1024  # bytes
 _private = tarfile.TarInfo()
 _private.mode = 0o600
 _EMPTY_HEADER = bytearray(_private.tobuf(tarfile.USTAR_FORMAT))
-# its size and its checksum
-_EMPTY_HEADER[124:136] = bytes(12)
-_EMPTY_HEADER[148:156] = bytes(8)
+_EMPTY_HEADER[124:136] = bytes(12)  # its size
+_EMPTY_HEADER[148:156] = bytes(8)  # its checksum
 _EMPTY_SUM = sum(_EMPTY_HEADER) + 8 * ord(" ")  # in which a checksum counts as spaces
 
 

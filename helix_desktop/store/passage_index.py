@@ -44,11 +44,11 @@ _log = logging.getLogger(__name__)
 
 _COUNTER_BITS = 20  # of a passage's number, behind the time in ms
 _MAX_TIME = (1 << 42) - 1  # ms since 1970: the year 2109; later ones count as that
-# private characters: one is the mark of a kind, two are a log's
+# Private characters are marks: one is that of a kind, two are that of a log.
 _MARK_BASE = 0xF0000
 _MARK_ROOM = 0xFFFE
 _STAMP_BYTES = 4  # of an event's row: its checksum
-# indexed in one transaction: about 20 ms
+# So much is indexed in one transaction, which takes about 20 ms.
 _BATCH_EVENTS = 200
 _BATCH_BYTES = 256 * 1024
 _SLICE_S = 0.06  # seconds that a page may take before it ends with a cursor

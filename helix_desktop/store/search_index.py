@@ -390,7 +390,7 @@ def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, 
 
 MAX_INDEXED_BYTES = 1024 * 1024  # of a content whose text is indexed; every search scans larger ones
 _PENDING, _INDEXED, _NOT_INDEXABLE = range(3)
-# bytes and contents per transaction: about 20 ms
+# So much is indexed in one transaction, which takes about 20 ms.
 _MAX_BATCH_BYTES = 256 * 1024
 _MAX_BATCH_CONTENTS = 64
 _NUL_CHECK_BYTES = 8_192  # bytes that are checked for a NUL

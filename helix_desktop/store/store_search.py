@@ -45,7 +45,7 @@ from helix_desktop.store import kinds
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])
 _NUMBER_COLUMNS = ("used", "size", "stored", "tokens", "recalls", "references")
-# values in a position
+# How many values a position has.
 _KEYED_VALUES = 3
 _DIGEST_VALUES = 1
 
@@ -142,7 +142,7 @@ def _is_valid_position(column: SortColumn, values: Position) -> bool:
 
 
 _PAGE_ENTRIES = 200  # requested at once
-# read and searched at once, unless one content is larger
+# So much is read and searched at once, unless one content is larger.
 _READ_ENTRIES = 64
 _READ_BYTES = 256 * 1024
 

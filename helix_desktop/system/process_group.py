@@ -28,7 +28,7 @@ if sys.platform == "win32":
     import ctypes
     from ctypes import wintypes
 
-    # kinds of information about a job
+    # Kinds of information about a job.
     _EXTENDED = 9
     _PIDS = 3
     _KILL_ON_CLOSE = 0x2000

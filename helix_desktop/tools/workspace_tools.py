@@ -48,10 +48,9 @@ from helix_desktop.tools.tool import (
     spec_of,
 )
 
-# characters
-_MAX_QUESTION = 2_000
-_MAX_LABEL = 120
-_MAX_DESCRIPTION = 400
+_MAX_QUESTION = 2_000  # characters
+_MAX_LABEL = 120  # characters
+_MAX_DESCRIPTION = 400  # characters
 
 
 class AskUserArguments(Arguments, frozen=True):

@@ -369,7 +369,7 @@ def refuse_busy(tree: RevertTree, paths: Iterable[str]) -> None:
 
 
 _FAILURES = (PathChanged, FolderUnreachable, OSError)
-# how far a revert is; stored
+# Stored, to say how far a revert is.
 _STAGING = "staging"
 _SWAPPING = "swapping"
 _DONE = "done"

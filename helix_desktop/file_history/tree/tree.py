@@ -86,7 +86,7 @@ def _reason(tree: WorkspaceTree, path: str, state: FileState) -> UncoveredReason
     return "secret" if tree.was_removed(state.digest) else "quota"
 
 
-# names of single values
+# Names of single values.
 _MANIFEST = "manifest"
 _SKIPPED = "skipped"
 

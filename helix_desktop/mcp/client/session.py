@@ -181,9 +181,8 @@ MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
 _LATEST_PLAIN_VERSION = "2025-11-25"  # where none is agreed on yet
-# of questions before a result
-_MAX_ROUNDS = 10
-_ASK_AGAIN_S = 0.25
+_MAX_ROUNDS = 10  # of questions before a result
+_ASK_AGAIN_S = 0.25  # pause after a round without questions
 _MANY = 100  # a progress of so much is told in whole numbers
 
 
@@ -436,10 +435,9 @@ def _progress_amount(progress: float, total: float | None) -> str:
 MAX_FIELDS = 30
 MAX_CHOICES = 200
 MAX_MESSAGE = 2_000
-# characters
-_MAX_TITLE = 120
-_MAX_DESCRIPTION = 300
-_MAX_URL = 2_000
+_MAX_TITLE = 120  # characters
+_MAX_DESCRIPTION = 300  # characters
+_MAX_URL = 2_000  # characters
 _FORMATS: Mapping[str, Literal["email", "uri", "date", "date-time"]] = {
     "email": "email", "uri": "uri", "date": "date", "date-time": "date-time",
 }  # fmt: skip

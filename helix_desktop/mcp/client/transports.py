@@ -51,9 +51,8 @@ if TYPE_CHECKING:
     from mcp.client._transport import TransportStreams  # named by no public module
 
 
-# a stream is silent while a user answers; calls have own limits
 _CONNECT_S = 10.0
-_READ_S = 3_600.0
+_READ_S = 3_600.0  # a stream is silent while a user answers; calls have limits of their own
 _JSON = "application/json"
 _EVENTS = "text/event-stream"
 _MISSING_SESSION = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)  # some say the first, not the second
@@ -274,9 +273,8 @@ Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObj
 
 _THREAD_ABOVE_BYTES = 256 * 1024  # a larger message is parsed in a thread, so that the window never blocks
 _CHUNK_BYTES = 64 * 1024
-# as lines of JSON that is indented
-_OPENINGS = (b"{", b"[")
-_CLOSINGS = (b"}", b"]")
+_OPENINGS = (b"{", b"[")  # the first line of JSON that is indented
+_CLOSINGS = (b"}", b"]")  # its last line
 _STDERR_PAUSE_S = 0.05  # after a full chunk of errors: throttles a server that floods its stderr
 _STREAM_CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 

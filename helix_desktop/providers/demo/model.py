@@ -79,10 +79,9 @@ _SOURCE = re.compile(r"\be(\d+)\b")
 _BULLET = "- "
 _MAX_POINTS = 8  # of a section
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
-# messages, statements of each, characters of those
-_NEWEST = 60
-_OF_MESSAGE = 20
-_STATEMENT_CHARS = 320
+_NEWEST = 60  # messages
+_OF_MESSAGE = 20  # statements of each message
+_STATEMENT_CHARS = 320  # characters of a statement
 _NOTHING = "None."
 _BEGINNINGS = (
     (BACKGROUND.title, (BEGINNING,)),

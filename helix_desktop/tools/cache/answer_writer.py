@@ -65,12 +65,10 @@ MAX_NAMED = 6
 """Other contents with the same lines, or left out, that are named."""
 
 _LABEL_CAP = 160  # characters
-# characters of a name among others, and of them at its beginning
-_NAME_CAP = 32
-_NAME_START = 10
-# characters of a line up to which entries are named, and numbered
-_NAMES_CAP = 180
-_NUMBERS_CAP = 240
+_NAME_CAP = 32  # characters of a name among others
+_NAME_START = 10  # how many of these are from its beginning
+_NAMES_CAP = 180  # characters of a line up to which entries are named
+_NUMBERS_CAP = 240  # characters of a line up to which they are numbered
 
 
 _ARGUMENT = re.compile(r"argument (?:\S+ )?of ")

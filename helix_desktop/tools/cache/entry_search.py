@@ -185,7 +185,7 @@ def _newest_first(entries: Collection[CoveredEntry]) -> tuple[CoveredEntry, ...]
     return tuple(sorted(entries, key=lambda entry: (ranks[entry.session_id], -entry.seq)))
 
 
-# matched at once: a run of ripgrep takes 10 ms
+# So much is matched at once: a run of ripgrep takes 10 ms.
 _BATCH_BYTES = 2 * 1024 * 1024
 _BATCH_TEXTS = 1_000
 _MAX_RANKED = 100  # matching lines of one content, from the first, of which the best are taken
@@ -203,8 +203,9 @@ _Body = tuple[CoveredEntry, bytes, int]
 """An entry, its text, and the number of the first line."""
 
 ALL_LINES = 60
+"""Matching lines of a search that can all stand in an answer, wherever they are."""
 LINES_OF_ONE = 400
-"""Matching lines of a search that can all stand in an answer, wherever they are, and of a single event."""
+"""Matching lines of a single event that can all stand in an answer."""
 
 
 class HitLine(msgspec.Struct, frozen=True):

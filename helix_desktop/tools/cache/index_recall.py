@@ -73,7 +73,7 @@ _NOTHING = "nothing found"
 _WITH_NUMBER = re.compile(
     r"\^?\s*(?:\\d|\[0-9\]|\d)[+*?\d]*:"
 )  # a pattern for lines as an answer prints them
-# of a pattern in an index: then it may be meant for what lies elsewhere
+# A pattern with so few lines in an index may be meant for what lies elsewhere.
 _FEW_LINES = 3
 _FEW_WEAK = 12
 _MAX_SEQS = 6  # events that the description of an answer names

@@ -225,9 +225,8 @@ _SMALL_LINES = 15
 _MAX_SMALL_BYTES = 4_000
 SMALL_BYTES = 1_200
 _MAX_SMALL_LINES = 40
-# the bytes are about 100 tokens
 _TINY_LINES = 10
-TINY_BYTES = 400
+TINY_BYTES = 400  # about 100 tokens
 
 
 class ContextLines(msgspec.Struct, frozen=True):

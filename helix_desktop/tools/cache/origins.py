@@ -19,9 +19,8 @@ from helix_desktop.domain.store import CacheEntry, ContentReader, SessionSummary
 from helix_desktop.domain.text_format import ellipsize, format_bytes, utc_minute
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
-# characters
-_TITLE_CAP = 40
-_COMMAND_CAP = 80
+_TITLE_CAP = 40  # characters
+_COMMAND_CAP = 80  # characters
 _NO_END = 2**63  # of a log: more events than any has
 
 

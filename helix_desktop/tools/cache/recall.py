@@ -59,9 +59,8 @@ from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _text = TextContext("Tools")
 
-# characters shown of a line, and how many of them before the match
-_MAX_LINE = 400
-_BEFORE = 100
+_MAX_LINE = 400  # characters shown of a line
+_BEFORE = 100  # how many of these stand before the match
 _SYNTAX_ERROR = "error: "  # of ripgrep, before what is wrong with a pattern
 _MAX_COUNTED = 100_000  # matching lines
 _MAX_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show

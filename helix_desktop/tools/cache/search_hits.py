@@ -38,9 +38,8 @@ _MAX_NAME = 100  # characters of a hit's tool and target
 _MAX_EQUAL = 5  # contents with the same lines that are named
 _MAX_LINES = 3  # lines of one hit
 _MAX_SPLIT = 10  # contents with the same lines whose context lines are compared
-# of one content, of all, read for context lines
-_MAX_BODY_BYTES = 256 * 1024
-_MAX_READ_BYTES = 2 * 1024 * 1024
+_MAX_BODY_BYTES = 256 * 1024  # of one content that is read for context lines
+_MAX_READ_BYTES = 2 * 1024 * 1024  # of all contents together
 _WIDE_TOKENS = 1_000  # up to which an answer takes lines around the matches
 _NARROW = ContextLines(0, 0)
 _PARTIAL_SHARE = 0.6  # of the best one's weight that a hit with some of the words has at least

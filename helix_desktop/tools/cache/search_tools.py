@@ -48,9 +48,8 @@ from helix_desktop.tools.cache.search_hits import (
 from helix_desktop.tools.tool import UnguardedTool, store_errors_as_tool_errors
 
 _LIST_CURSOR = re.compile(r"[!-~]{1,400}")
-# characters
-_MAX_ARGUMENT = 100
-_MAX_FIRST_LINE = 60
+_MAX_ARGUMENT = 100  # characters
+_MAX_FIRST_LINE = 60  # characters
 _ORDERS: dict[str, EntryOrder] = {
     "newest": "newest",
     "oldest": "oldest",

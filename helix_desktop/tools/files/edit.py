@@ -161,7 +161,7 @@ def _lines(data: bytes | None) -> str:
 
 
 _SHOWN_LINES = 5
-# of the file, shown for a text that is only alike
+# So much of the file is shown for a text that is only alike.
 _SIMILAR_LINES = 20
 _SIMILAR_CHARS = 1_500
 _LEAST_RATIO = 0.7  # of equal characters in a line that is like another one
@@ -411,9 +411,8 @@ def _similar_text_hint(data: str, old: str) -> str:
     """Return what to do, with the lines of the file from the first that is like the first of `old`."""
     if _LINE_NUMBERS.sub("", old) in data:
         return "It is there without the line numbers: leave them out."
-    # as read_file numbers them
     own_lines = old.splitlines()
-    lines = data.replace("\r\n", "\n").split("\n")
+    lines = data.replace("\r\n", "\n").split("\n")  # as read_file numbers them
     number = _similar_place(lines, own_lines)
     if number is None:
         return _READ_AGAIN

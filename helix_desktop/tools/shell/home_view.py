@@ -270,8 +270,7 @@ def _is_searched(entry: Entry) -> bool:
 
 
 _HOMES = ("/home", "/root", "/var/home")
-# in the Windows Subsystem for Linux
-_WINDOWS_DRIVES = "/mnt"
+_WINDOWS_DRIVES = "/mnt"  # in the Windows Subsystem for Linux
 _DRIVE = re.compile("[a-z]")
 _NO_HOMES = frozenset((
     "/", "/bin", "/dev", "/etc", "/lib", "/mnt", "/opt", "/proc", "/sbin", "/srv", "/sys", "/tmp", "/usr",

@@ -163,7 +163,7 @@ def create_restriction(ruleset: int, network: bool, is_read_only: bool = False) 
     return restrict
 
 
-# audit name; numbers of socket and connect
+# The audit name of a machine, and its numbers of socket and connect.
 _X86 = (0xC000003E, 41, 42)
 _ARM = (0xC00000B7, 198, 203)
 _MACHINES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
