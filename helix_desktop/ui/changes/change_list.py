@@ -100,10 +100,9 @@ class CopyPatch(Intent, frozen=True):
 CountsOf = Callable[[FileRow], LineCounts | None]
 PlaceOf = Callable[[FileRow], str]
 _SIGHT_MS = 80  # after the last move, before what is in sight is counted
-# pixels of a turn, a file, a capture
-_HEADING = 38
-_FILE = 48
-_CAPTURE = 32
+_HEADING = 38  # pixels of a turn
+_FILE = 48  # pixels of a file
+_CAPTURE = 32  # pixels of a capture
 _EDGE = 12
 _GAP = 8
 _ICON = 16

@@ -131,16 +131,14 @@ class ChangesFilterBar(QWidget):
 
 _COUNTED_AT_ONCE = 8  # files whose lines are shown together
 _SIDE_BY_SIDE_PX = 680  # width of the page from which the diff stands at the right of the list
-# on a page lower than that, from this width
-_LOW_PX = 520
-_LOW_SIDE_BY_SIDE_PX = 540
+_LOW_PX = 520  # height of the page; one that is lower is a low one
+_LOW_SIDE_BY_SIDE_PX = 540  # the same width of a low page
 _LIST_PX = 330
 _DETAIL_PX = 500
 _MOST_COUNTED = 500  # files whose lines are counted for a sum
 _MOST_LIST_SHARE = 0.4  # of a small page
-# of a large page, until the user moves the handle
-_LIST_SHARE = 0.28
-_WIDEST_LIST_PX = 520
+_LIST_SHARE = 0.28  # of a large page, until the user moves the handle
+_WIDEST_LIST_PX = 520  # the most that this share is
 
 
 class ChangesPage(ThemedBackground):

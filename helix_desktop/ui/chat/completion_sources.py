@@ -243,12 +243,12 @@ def _places(text: str, words: Sequence[str]) -> tuple[int, ...]:
     return tuple(sorted({at + step for at, length in starts if at >= 0 for step in range(length)}))
 
 
-# files used lately, and how far back in the log these are looked for
-_RECENT_FILES = 20
-_RECENT_EVENTS = 400
+_RECENT_FILES = 20  # files used lately
+_RECENT_EVENTS = 400  # how far back in the log these are looked for
 _FILES_FRESH_S = 2.0
+"""A list this old is made again where a word begins."""
 _FILES_FRESH_IN_WORD_S = 20.0
-"""A list this old is made again: where a word begins, and while it is typed."""
+"""A list this old is made again while a word is typed."""
 _MAX_RESOURCES = 20
 _WAIT_S = 0.06  # how long the first rows wait for the new list before the old one is shown
 _CODE_SUFFIXES = frozenset(

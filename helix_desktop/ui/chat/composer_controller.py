@@ -379,8 +379,7 @@ class ComposerController(QObject):
         is_denied = False
         for call_id in message.denied if message.text.strip() else ():
             if message.conversation.decide(call_id, denial):
-                # the model reads that the words hold for it
-                denial = ApprovalReply("deny")
+                denial = ApprovalReply("deny")  # the model reads that the words hold for it
                 is_denied = True
         return is_denied
 

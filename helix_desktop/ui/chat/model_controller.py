@@ -45,7 +45,7 @@ _text = TextContext("Session")
 
 _Value = TypeVar("_Value", bound=str)
 _DEFAULT: Effort = "default"
-# notices
+# Names of notices.
 _MODEL = "another-model"
 _KEY = "missing-key"
 _MAX_PROPOSED = 5  # models that an error names

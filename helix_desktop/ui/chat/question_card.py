@@ -172,9 +172,8 @@ def _format_problem(name: str, value: str) -> str:
     return ""
 
 
-# pixels
-_PAD = 16
-_ICON = 17
+_PAD = 16  # pixels
+_ICON = 17  # pixels
 _ASKER = 32  # characters of a subagent's title
 _BADGE = 20  # pixels: the edge of an option's number
 

@@ -13,7 +13,7 @@ from helix_desktop.ui.kit.boxes import Icon, Pen, color_of
 
 MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
 MIN_MARGIN = 28  # minimum space on each side of the column, pixels
-# text sizes, pixels at zoom 1
+# Sizes of text in pixels at zoom 1.
 BODY = 15
 UI = 13
 SMALL = 12

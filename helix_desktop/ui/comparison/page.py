@@ -85,10 +85,9 @@ tr = Translator("With and without Helix")
 text = TextContext("With and without Helix")
 
 _HEIGHT = 220  # pixels at the usual text size
-# pixels around the plot, and beside its labels
-_TOP = 24.0
-_BOTTOM = 20.0
-_GAP = 10.0
+_TOP = 24.0  # pixels above the plot
+_BOTTOM = 20.0  # pixels below it
+_GAP = 10.0  # pixels beside its labels
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _NEAR = 8.0  # pixels around a compaction in which the mouse is on it
 
@@ -240,9 +239,8 @@ class ComparisonChart(Themed, QWidget):
         return Plot(QRectF(left, top_px, *size), len(self._managed), top)
 
 
-# of a saved picture: its width, and pixels per pixel of that
-_PICTURE_PX = 1_080
-_PICTURE_RATIO = 2
+_PICTURE_PX = 1_080  # width of a saved picture
+_PICTURE_RATIO = 2  # pixels of that picture per pixel of its width
 _COLUMN_PX = 64
 _FACT_CHARS = 300
 _MAX_FACTS = 500
@@ -262,7 +260,7 @@ _PLACES: dict[FactPlace, TranslatableText] = {
     "one_call": text("By recall"),
     "nowhere": text("Gone"),
 }
-# columns
+# Numbers of columns.
 _SUMMARY = 2
 _FIRST_PLACE = 3
 

@@ -330,8 +330,7 @@ def _bold_width(button: QPushButton) -> int:
     """Return the pixels a name needs when its page is chosen: its hint is that of the regular weight."""
     bold = QFont(button.font())
     bold.setWeight(QFont.Weight.DemiBold)
-    # the hint first: it gives the button its font
-    hint = button.sizeHint().width()
+    hint = button.sizeHint().width()  # first of all: it gives the button its font
     words = button.text()
     usual = button.fontMetrics().horizontalAdvance(words)
     return hint + QFontMetrics(bold).horizontalAdvance(words) - usual

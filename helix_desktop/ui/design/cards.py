@@ -34,9 +34,8 @@ tr = Translator("Controls")
 
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
-# of the dot before a pill's text, and with the gap behind it
-_DOT_PX = 6
-PILL_DOT_ROOM = 10
+_DOT_PX = 6  # of the dot before a pill's text
+PILL_DOT_ROOM = 10  # of this dot with the gap behind it
 
 
 def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
@@ -147,10 +146,9 @@ class Dot(Themed, QWidget):
         painter.drawEllipse(QRectF(self.rect()))
 
 
-# at 100 %: the font, the lines of a sentence
-_SENTENCE_PX = 14
-_MIN_SENTENCE_PX = 200
-_MAX_SENTENCE_PX = 400
+_SENTENCE_PX = 14  # the font at 100 %
+_MIN_SENTENCE_PX = 200  # the least width of a sentence's lines at 100 %
+_MAX_SENTENCE_PX = 400  # their greatest width at 100 %
 _LINE_SLACK = 1.15  # times a line's share of the text: words do not break where a share ends
 
 
@@ -228,12 +226,10 @@ class EmptyState(QWidget):
         show_text(self._link, link)
 
 
-# pixels: the chevron's edge, and from the title's end to the note
-_CHEVRON_PX = 14
-_NOTE_GAP = 8
-# pixels: its icon has room around the chevron, where the focus ring is
-_CHEVRON_X = 0
-_TITLE_GAP_PX = 6
+_CHEVRON_PX = 14  # pixels of the chevron's edge
+_NOTE_GAP = 8  # pixels from the title's end to the note
+_CHEVRON_X = 0  # pixels; its icon has room around the chevron, where the focus ring is
+_TITLE_GAP_PX = 6  # pixels
 
 
 class DisclosureHead(EnterActivates, Themed, QAbstractButton):

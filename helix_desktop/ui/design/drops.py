@@ -24,10 +24,9 @@ _DIGEST_CHARS = 64
 _EDGE_PX = 10
 _PAD_PX = 16
 _TEXT_PX = 14
-# at 100 %; around the words; of the words
-_PILL_TEXT_PX = 12
-_PILL_PAD_PX = 11
-_PILL_ROOM_PX = 280
+_PILL_TEXT_PX = 12  # at 100 %
+_PILL_PAD_PX = 11  # around the words
+_PILL_ROOM_PX = 280  # of the words
 
 
 class DragContent(NamedTuple):

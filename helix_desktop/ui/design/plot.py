@@ -102,7 +102,7 @@ def paint_times(painter: QPainter, plot: Plot, theme: Theme, times: Sequence[int
     ends = (format_moment(recorded[0]), format_moment(recorded[-1]))
     widest = max(map(metrics.horizontalAdvance, ends)) + _TIME_GAP
     labels = max(1, min(5, int(plot.rect.width() / max(1.0, widest))))
-    # of the label before
+    # Where the label before ends, and what it says.
     end = plot.rect.left() - _TIME_GAP
     before = ""
     for number in range(labels):

@@ -344,11 +344,10 @@ def _bullet(
 
 _SIZE = (1_240, 812)
 _MIN_SIZE = (720, 460)
-# of the columns at the left and at the right: pixels, at most of the width
-_LIST_PX = 264
-_LIST_SHARE = 0.24
-_COMPARISON_PX = 308
-_COMPARISON_SHARE = 0.32
+_LIST_PX = 264  # of the column at the left
+_LIST_SHARE = 0.24  # the most of the width that it takes
+_COMPARISON_PX = 308  # of the column at the right
+_COMPARISON_SHARE = 0.32  # the most of the width that it takes
 _PAUSE_MS = 250  # without a key before what was typed is checked
 
 

@@ -18,10 +18,13 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Handover")
 
 NOTHING = 0
+"""Stands for no handover, where other numbers stand for the event of one."""
 NOW = -1
+"""Stands for the handover as it would be now."""
 DRAFT = -2
+"""Stands for the draft."""
 FORMER_DRAFT = -3
-"""Stand for no handover, the one as it would be now, the draft, the one before it, as others for events."""
+"""Stands for the draft before it."""
 
 
 class ChooseVersion(Intent, frozen=True):

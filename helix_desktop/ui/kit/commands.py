@@ -301,8 +301,9 @@ _SESSION = (OPEN_SESSION,)
 _WORKSPACE = (OPEN_WORKSPACE,)
 _file, _edit, _view, _agent, _help = (partial(Command, menu=menu) for menu in MENUS)
 _page = partial(_view, needs=_SESSION)
+"""A command of View that needs a session on screen, and nothing else."""
 _session = partial(_agent, needs=_SESSION)
-"""Commands of View and of Session that need a session on screen, and nothing else."""
+"""The same of Session."""
 
 
 class WindowCommands(CommandTable):

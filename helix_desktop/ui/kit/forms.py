@@ -39,13 +39,11 @@ from helix_desktop.words.translation import error_text, translate
 
 _text = TextContext("Forms")
 
-# the label's column on a page; the least of it in a dialog
-_LABEL_PX = 190
-_SHORT_LABEL_PX = 72
+_LABEL_PX = 190  # of the label's column on a page
+_SHORT_LABEL_PX = 72  # the least of that column in a dialog
 _LABEL_GAP_PX = 12  # from the longest label of a dialog to the controls, besides the gap that every field has
-# above the label beside a control that is as high as so many lines
-_TOP_PX = 6
-_MANY_LINES = 3
+_TOP_PX = 6  # above the label beside a high control
+_MANY_LINES = 3  # lines of text; a control that is higher is a high one
 _LIST_PX = 140
 _INDENT_PX = 24
 _UNLIMITED_PX = 10_000

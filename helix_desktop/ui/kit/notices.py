@@ -74,15 +74,13 @@ _ICONS: dict[NoticeLevel, tuple[str, str]] = {
     "warning": ("triangle-alert", "warn"),
     "info": ("info", "accent_text"),
 }
-# at most, with gaps of at least this at both sides; at 100 %
-_WIDTH_PX = 784
-_GAP_PX = 12
+_WIDTH_PX = 784  # at most, at 100 %
+_GAP_PX = 12  # at least, at both sides
 _TEXT_PX = 440  # that a longer text keeps beside its buttons; else they stand below it
 _MOST = 2  # notices at once, unless more are required
 _LOW_LINES = 48  # of text in a window's height: in a lower one a single notice leaves room for the work
-# until one goes or folds, and more for each character of it
-_READ_MS = 10_000
-_CHAR_MS = 75
+_READ_MS = 10_000  # until one goes or folds
+_CHAR_MS = 75  # more for each character of it
 _MORE_MS = 3_000  # and then while it can't
 _NEAR_PX = 90  # around one: who moves the pointer there may be on the way to it
 _MAX_WAITS = 5  # for a pointer that moves elsewhere: that of a user at work always does

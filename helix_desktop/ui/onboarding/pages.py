@@ -217,7 +217,7 @@ class WelcomePage(_CenteredPage):
                 margins=(18, 18, 18, 18),
             )  # fmt: skip
             self._cards.addWidget(card(body), 1)
-            # that of the model is the last
+            # The card of the model is the last.
             self._model_title = heading
             self._model_words = words
         lead = tr(

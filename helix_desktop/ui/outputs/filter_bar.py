@@ -42,9 +42,8 @@ _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
 _WORDED_FIELD_PX = 160  # of the field, as long as buttons have words
 _MARGINS = (18, 12, 12, 11)
-# pixels below which the counter loses its words, and goes
-_WIDE = 880
-_NARROW = 520
+_WIDE = 880  # pixels below which the counter loses its words
+_NARROW = 520  # pixels below which it goes
 _KB = 1024
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS

@@ -75,8 +75,9 @@ class RecallSelection(msgspec.Struct, frozen=True):
 _COPIED_MS = 1_200  # how long a button says that it has copied
 _MARGINS_PX = (18, 10, 14, 14)
 _TITLE_PX = 150
-_SHORT_TITLE_PX = 60
 """Room that the title keeps, as far as it needs it, before the tool and then the tokens give way."""
+_SHORT_TITLE_PX = 60
+"""The same once both have given way, before Recall gets shorter still."""
 _IN_CONTEXT: tuple[CacheState, ...] = ("in_window", "pinned")
 _COMPACT_STEPS = (
     (True, True, 0, _TITLE_PX),

@@ -435,9 +435,8 @@ class CellPainter:
         painter.fillRect(QRect(left, rect.center().y() - 3, width, 6), self._placeholder_color)
 
 
-# of a section in the style sheet: size, weight; what is around it
-_TITLE_FONT = (12, 500)
-_TITLE_PAD_PX = 28
+_TITLE_FONT = (12, 500)  # size and weight of a section in the style sheet
+_TITLE_PAD_PX = 28  # what is around its title
 
 
 class ColumnLayout(QObject):

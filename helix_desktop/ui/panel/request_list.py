@@ -46,9 +46,8 @@ _CHANGES: frozenset[RowAction] = frozenset(
     {"cache", "send_full", "undo", "pin", "unpin", "exclude", "include"}
 )
 """Actions that change what the model sees: a row with one of them has the button."""
-# pixels of the button, and left and right of it
-_EDGE = 22
-_AROUND = 2
+_EDGE = 22  # pixels of the button
+_AROUND = 2  # pixels left and right of it
 
 
 def action_text(action: RowAction, row: WindowRow) -> str:
@@ -144,9 +143,8 @@ class _RowButton(IconButton):
 ROW_HEIGHT = 32  # pixels at 100 %
 
 _TONES: dict[WindowItemState, Tone] = {"pinned": "ok", "cut": "warn", "not_read": "warn", "excluded": "warn"}
-# that the ground of a row reaches out to both sides; between its parts
-_OUT_PX = 8
-_GAP_PX = 8
+_OUT_PX = 8  # that the ground of a row reaches out to both sides
+_GAP_PX = 8  # between the parts of a row
 _INDENT_PX = 24  # of a row in an open group: the dot is its group's
 
 
@@ -160,9 +158,8 @@ class RequestList(ChoiceList[WindowRow]):
     def __init__(self, keys: PageKeys, clock: Callable[[], float] = time.monotonic) -> None:
         """`clock` gives seconds."""
         super().__init__(tr("In the next request"))
-        # another row came under the mouse then
         self._clock = clock
-        self._moved_at = float("-inf")
+        self._moved_at = float("-inf")  # another row came under the mouse then
         self.is_read_only = False
         self._keys = keys
         self.groups: dict[int, RequestGroup] = {}  # of several rows, by the first one

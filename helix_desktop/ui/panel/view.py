@@ -87,9 +87,8 @@ def _window_text(gauge: UsageGauge) -> str:
     return tr("tokens · {window}", window=managed_window_text(gauge.window, gauge.model_window))
 
 
-# height of the bar, and how far ticks stand out of it, in pixels
-_BAR = 8.0
-_OVER = 4.0
+_BAR = 8.0  # height of the bar in pixels
+_OVER = 4.0  # pixels that ticks stand out of it
 _LABEL_PX = 13  # height of the tick's label below it
 _SEGMENT_GAP = 1.5  # between two segments
 _NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it

@@ -24,9 +24,8 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Controls")
 
 _TOP_PX = 64  # below the window's edge
-# at the left and at the right; between its parts
-_MARGIN_PX = 12
-_GAP_PX = 8
+_MARGIN_PX = 12  # at the left and at the right
+_GAP_PX = 8  # between its parts
 _HEADING_PX = 30
 _DISMISS_EVENTS = {
     True: {QEvent.Type.FocusOut},
@@ -127,9 +126,11 @@ class QuickPicker(QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
     wide_px = 560
+    """Its width."""
     line_px = 34
+    """The height of a line."""
     max_lines = 11
-    """Its width; the height of a line, and how many lines are visible at once."""
+    """How many lines are visible at once."""
     _is_open = False  # Qt hides a panel while it is made
 
     def __init__(

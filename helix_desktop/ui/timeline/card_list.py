@@ -53,14 +53,12 @@ NODE_COLORS: dict[Node, str] = {
     "limit": "warn",
 }
 _LINE_X = 15.0  # pixels from the edge to the rail
-# pixels: where a card begins, and how far in one is that is part of a change
-_CARD_X = 38
-_PART_X = 22
+_CARD_X = 38  # pixels from the edge to a card
+_PART_X = 22  # further pixels to one that is part of a change
 _DIMMED = 0.6  # opacity of what came later
 _TOP_PX = 5  # between two cards, half of it
-# pixels beside the column, below the last card
-_SIDE = 22
-_BOTTOM = 20
+_SIDE = 22  # pixels beside the column
+_BOTTOM = 20  # pixels below the last card
 _MARK_MS = 2_500  # in which a card that something led to stands out
 _IN_ITS_PLACE = {"undo": "redo", "redo": "undo"}  # the button that a click puts there
 _MIN_FOLDED = 3  # entries between two handovers; fewer stay as they are

@@ -43,9 +43,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Timeline")
 
-# pixels; taller where the window was overfull, to keep the rest distinct
-_HEIGHT = 132
-_TALL = 188
+_HEIGHT = 132  # pixels
+_TALL = 188  # pixels where the window was overfull, to keep the rest distinct
 _TOP_MARGIN = 8.0  # pixels above the plot
 _RIGHT = 52  # pixels for the labels at 100 %
 _LABEL = 13.0  # pixels between two labels

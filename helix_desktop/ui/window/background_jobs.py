@@ -49,7 +49,7 @@ _BESIDE_MESSAGE = {*_JOB_IDS.values(), _INTAKE, _CHECKPOINT, _TITLE}
 """What a model does to the context, mostly by itself: it stands beside the message, and covers nothing."""
 CALL_JOB = "call:"
 """Begins the id of a job that is a call; the call's id follows."""
-# groups of lines
+# Names of groups of lines.
 _CALLS = "calls"
 _FIRST_COPY = "first_copy"
 _LONG_MS = 1_000  # that a call runs before it has a line

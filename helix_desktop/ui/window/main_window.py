@@ -233,9 +233,8 @@ class MainWindow(TabsInReadingOrder, QMainWindow):
         self._appearance: Appearance
         self._center = PageArea()
         self.panel_pane = QFrame()
-        # sidebar and center, or the settings' names and pages
-        self._side = QWidget()
-        self._main = PageArea()
+        self._side = QWidget()  # the sidebar, or the settings' names
+        self._main = PageArea()  # the center, or the settings' pages
         self.opening_page = OpeningPage()  # on screen until there is something to show
         self._center.addWidget(self.opening_page)
         self.session_pages = QStackedWidget()

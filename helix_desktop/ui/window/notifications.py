@@ -49,9 +49,8 @@ NotifiedUpdate = (
 )
 
 _MESSAGE_MS = 15_000
-# between looks at the tray, and looks without one: a panel may restart
-_WATCH_MS = 3_000
-_MAX_ABSENCES = 2
+_WATCH_MS = 3_000  # between looks at the tray
+_MAX_ABSENCES = 2  # looks without a tray: a panel may restart
 
 
 class Tray(QObject):

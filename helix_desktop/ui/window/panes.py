@@ -22,8 +22,9 @@ _STORED_NAMES = {"sidebar": "sidebar", "panel": "inspector"}
 """The key in a layout store for whether a pane is shown."""
 _FIRST_WIDTHS = (272, 796, 308)
 _SIDE_SHARES = (0.14, 0.165)
-_WIDEST_SIDES = (350, 400)
 """Of all that is there, until the user moves a handle: a large window has room for longer titles."""
+_WIDEST_SIDES = (350, 400)
+"""The most pixels that these shares are."""
 _SIDES_PX = 328  # the rail and the sidebar
 
 

@@ -348,9 +348,8 @@ def also_changed(
     What stands inside a later rewrite changes nothing.
     """
     attached = (transcript.rewrites.attached_to(seq) for seq in seqs)
-    # parts: of what is named by its summary alone
     changed = {*seqs, *attached}
-    parts = set[int]()
+    parts = set[int]()  # of what is named by its summary alone
     names = dict[int, str]()
     for card in cards:
         names[card.seq] = card.undo_title

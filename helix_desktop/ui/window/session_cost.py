@@ -27,14 +27,12 @@ from helix_desktop.words.translation import Translator
 tr = Translator("Budget")
 text = TextContext("Budget")
 
-# pixels at 100 %; the bar has the same width at all sizes
-_ICON = 13
-_BAR = 44
-# pixels
-_MARGIN = 20
-_END = 12
-_ICON_GAP = 7
-_GAP = 14
+_ICON = 13  # pixels at 100 %
+_BAR = 44  # pixels: the bar has the same width at all sizes
+_MARGIN = 20  # pixels
+_END = 12  # pixels
+_ICON_GAP = 7  # pixels
+_GAP = 14  # pixels
 _WIDTH_PX = 520  # of the dialog
 _NO_LIMIT = frozenset(("off", "none", "0", "$0"))
 

@@ -49,13 +49,11 @@ _DOT_PX = 22  # of the dot before the session's state, with the gaps around it
 _GIT_PX = 120  # room that the git state needs to say something
 _DETAILS: tuple[tuple[PageDetail, int], ...] = (("words", 115), ("current", 115), ("icons", 0))
 """What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
-_LEAST_TITLE_PX = 80
-_TITLE_PX = 140
-"""Room that a button, and words about the session leave to the title."""
-# at 100 %
-_HEIGHT_PX = 52
-_TITLE_HEIGHT_PX = 26
-_BUTTON_PX = 30
+_LEAST_TITLE_PX = 80  # room that a button leaves to the title
+_TITLE_PX = 140  # room that words about the session leave to it
+_HEIGHT_PX = 52  # at 100 %
+_TITLE_HEIGHT_PX = 26  # at 100 %
+_BUTTON_PX = 30  # at 100 %
 _TIP_CAP = 160  # characters of the title in its tooltip
 
 

@@ -40,14 +40,12 @@ _HEIGHT = 26
 _IMAGE_HEIGHT = 48
 _MAX_WIDTH = 340
 _THUMBNAIL_LEFT = 4  # pixels before one
-# lines in sight, and those in a window lower than so many px
-_LINES = 4
-_FEW_LINES = 2
-_LOW_WINDOW = 640
-# pixels: where the label begins, a button's edge, the room at the right
-_LEFT = 28
-_BUTTON = 18
-_EDGE = 5
+_LINES = 4  # lines in sight
+_FEW_LINES = 2  # lines in sight in a low window
+_LOW_WINDOW = 640  # pixels; a window that is lower is a low one
+_LEFT = 28  # pixels before the label
+_BUTTON = 18  # pixels of a button's edge
+_EDGE = 5  # pixels at the right
 _MAX_INSERTED_BYTES = 64 * 1024  # of a pasted text; the field lays out more too slowly
 _STEP_KEYS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
 

@@ -39,9 +39,8 @@ from helix_desktop.words.translation import Translator, translate
 tr = Translator("Composer")
 text = TextContext("Composer")
 
-# at 100 %
-_PAD_PX = 8
-_LEAST_PX = 64
+_PAD_PX = 8  # at 100 %
+_LEAST_PX = 64  # at 100 %
 
 
 class ChoiceButton(EnterActivates, Themed, QPushButton):
@@ -136,10 +135,9 @@ PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
 _MAX_WIDTH = 788  # pixels
 _MODEL_PX = 220  # of the model's name, at most
-# margins of the frame, and of what stands in it
-_OUTER_PX = 14
-_LEFT_PX = 14
-_RIGHT_PX = 10
+_OUTER_PX = 14  # margin of the frame
+_LEFT_PX = 14  # margin of what stands in the frame
+_RIGHT_PX = 10  # margin of what stands in the frame
 _GAP_PX = 8  # between the parts of the line below the text
 _BUTTON_PX = 32  # height of the button that sends
 

@@ -43,14 +43,15 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Composer")
 
-# names in the message, as models read them
+# Names in the message, as models read them.
 PASTED_IMAGE = "Pasted image"
 DROPPED_IMAGE = "Dropped image"
 LONG_TEXT_CHARS = 2_000
-LONG_TEXT_LINES = 30
-"""What is pasted above either goes along as a chip: some 500 tokens, or four times what the field shows.
+"""A pasted text that is longer goes along as a chip: it has some 500 tokens or more.
 
 Nobody writes a message of that length by hand, and what stays in the text fits into a preview's tokens."""
+LONG_TEXT_LINES = 30
+"""So does one of as many lines: four times what the field shows."""
 
 
 class AddedFile(msgspec.Struct, frozen=True, eq=False):
@@ -397,9 +398,8 @@ StartTask: TypeAlias = Callable[[Coroutine[Any, Any, None], str], asyncio.Task[N
 
 _LINE_PX = 30
 _MAX_ROWS = 8
-# around the lines; between popup and composer
-_EDGE_PX = 6
-_GAP_PX = 6
+_EDGE_PX = 6  # around the lines
+_GAP_PX = 6  # between popup and composer
 _MIN_WIDTH_PX = 240
 
 

@@ -52,15 +52,14 @@ _REFUSALS: dict[LastingRefusal, TranslatableText] = {
 }
 _NAMED_PLACES = 5  # before the others are counted
 _MAX_DETAIL_LINES = 12  # of an edit, until the user wants all: the answers are in sight with the card
-_FIRST = (12, 740)
-_FIRST_OF_COMMAND = (7, 480)
-_LAST = (5, 260)
-"""Lines and characters of a longer text: what a command ends with counts as much."""
-# that a button isn't worth
+_FIRST = (12, 740)  # first lines and characters that are shown of a longer text
+_FIRST_OF_COMMAND = (7, 480)  # the same of a longer command
+_LAST = (5, 260)  # the last ones of a longer command: what it ends with counts as much
+# So little more isn't worth a button.
 _FEW_LINES = 6
 _FEW_CHARS = 240
 _MAX_CARD_CHARS = 40_000  # that are laid out within 16 ms; longer ones are in a window of their own
-# of what a server says of its tool, until the user wants all
+# So much of what a server says of its tool is shown until the user wants all.
 _ABOUT_LINES = 5
 _ABOUT_CHARS = 400
 _MCP_CHANGES: dict[McpChange, TranslatableText] = {

@@ -42,9 +42,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-# pixels
-_HEADER = 30
-_NUMBER_PAD = 8
+_HEADER = 30  # pixels
+_NUMBER_PAD = 8  # pixels
 
 
 class FileBlock(TextBlock):

@@ -342,9 +342,8 @@ def has_menu(row: ToolRow) -> bool:
     return bool(row.digest or row.argument_digests or row.subagent_session)
 
 
-# pixels: the line, and between its words
-_HIGH = 32
-_GAP = 8
+_HIGH = 32  # pixels of the line
+_GAP = 8  # pixels between its words
 _MIN_TARGET = 120  # pixels that a target keeps beside the words behind it
 _MOST_OF_WORD = 0.5  # of the line that one of these words takes
 _MAX_TARGET = 200  # characters of a target that are measured: more than a line has room for

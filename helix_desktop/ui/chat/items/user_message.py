@@ -100,7 +100,7 @@ def answer_buttons(row: TurnFooterRow) -> Box:
     return Frame(line, (-5, 0, 0, 0))  # its first icon begins where texts do
 
 
-# a pasted wall of text is folded above
+# A longer text is folded: most likely it was pasted.
 _FOLD_OVER_LINES = 40
 _FOLD_OVER_CHARS = 4_000
 _FOLDED_LINES = 24

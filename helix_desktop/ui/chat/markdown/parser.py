@@ -35,9 +35,8 @@ MAX_MARKDOWN_CHARS = 40_000
 _MAX_CELLS = 3_000  # of a table
 _MAX_PIECES = 6_000  # runs of words, code and formulas of a section: laying so many out takes about a second
 _MAX_NESTED = 20  # levels; a quote is one, a list with its item two
-# of reading; what people write takes about one a character
-_MIN_STEPS = 20_000
-_STEPS_PER_CHAR = 6
+_MIN_STEPS = 20_000  # of reading
+_STEPS_PER_CHAR = 6  # what people write takes about one
 _STEPS = "steps_left"  # key of what a parser knows of its text
 
 _BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")

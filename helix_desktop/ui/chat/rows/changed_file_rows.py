@@ -26,7 +26,7 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Chat")
 
-# that a card lays out within 16 ms; more is shown in Changes
+# A card lays so much out within 16 ms; what is more is shown in Changes.
 MAX_FILES = 50
 MAX_LINES = 600
 MAX_EDITED_LINES = 100  # of an edit that waits: their colors are found at once, too

@@ -56,7 +56,7 @@ class RunningOutput(msgspec.Struct, frozen=True):
         return cls(started_at_ms, lines if any(lines) else ())
 
 
-# that a card lays out within 16 ms
+# A card lays so much out within 16 ms.
 MAX_LINES = 1_000
 MAX_BYTES = 96 * 1024
 

@@ -51,9 +51,8 @@ from helix_desktop.words.translation import Translator
 
 tr = Translator("Changes")
 
-# pixels at 100 %
-_FOLD_HEIGHT = 24
-_HEAD_HEIGHT = 30
+_FOLD_HEIGHT = 24  # pixels at 100 %
+_HEAD_HEIGHT = 30  # pixels at 100 %
 _ICON_PX = 13
 _PAD = 12
 _EMPTY = FileDiff("text")

@@ -335,7 +335,7 @@ TAB_COLUMNS = 4
 LONG_LINE = 400  # characters; of longer plain lines only what is in sight is laid out
 _LONG_UNEVEN_LINE = 2_000  # characters; the same of lines that are not plain; Qt takes seconds for 200,000
 _LINE_END_SIGN = "\\r"
-# the surrogates that stand for bytes that are no UTF-8
+# These surrogates and those between them stand for bytes that are no UTF-8.
 _FIRST_BYTE = 0xDC80
 _LAST_BYTE = 0xDCFF
 

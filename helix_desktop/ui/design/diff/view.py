@@ -320,7 +320,7 @@ _MAX_LINES_BESIDE = 20_000  # changed lines; pairing more would hold up the wind
 _SIDE_BY_SIDE_PX = 720  # the least width at 100 % at which two columns can be read
 
 _MIN_SIDE_PX = 260
-# the layouts
+# Names of the layouts.
 _INLINE = "inline"
 _SIDE_BY_SIDE = "side_by_side"
 

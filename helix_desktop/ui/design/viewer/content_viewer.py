@@ -222,9 +222,8 @@ class FindBar(FindLine):
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
 _MIN_TEXT_PX = 46  # three lines
-# of the copy button: its width without words, its height
-_COPY_PX = 34
-_COPY_HEIGHT_PX = 28
+_COPY_PX = 34  # width of the copy button without its words
+_COPY_HEIGHT_PX = 28  # its height
 _ACROSS = Qt.AlignmentFlag.AlignHorizontal_Mask
 _COPIED_MS = 1_200  # how long the button says that it has copied
 
@@ -252,9 +251,8 @@ class PagedText(Themed, QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        # pages are counted from 0
         self.content = _EMPTY
-        self.page_index = 0
+        self.page_index = 0  # counted from 0
         self._name = ""
         self._rows: list[PageRow] = []
         self._matches: list[Match] = []  # marked on the page
@@ -668,9 +666,8 @@ def _position_text(content: PagedContent, page: int) -> str:
 _SIZE = (940, 680)
 _MIN_SIZE = (560, 480)
 _BESIDE_PX = 80  # of the window that it is opened from, above and below
-# first widths of the list and of a text
-_LIST_PX = 250
-_TEXT_PX = 640
+_LIST_PX = 250  # first width of the list
+_TEXT_PX = 640  # first width of a text
 _SEARCHED_FROM = 12  # names
 TEXT_NAME = Qt.ItemDataRole.UserRole
 """What holds the name of a text in an item of the list."""

@@ -21,9 +21,8 @@ _SECRET = "mcp-secret"
 _FAILED = "mcp-failed"
 _NEW_TOOLS = "mcp-new-tools"
 _FILE = "mcp-file"
-# of new tools that a notice names
-_NAMES = 6
-_NAME_CHARS = 40
+_NAMES = 6  # of new tools that a notice names
+_NAME_CHARS = 40  # of each of these names
 
 
 class McpNotices(QObject):

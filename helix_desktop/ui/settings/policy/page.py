@@ -56,7 +56,7 @@ from helix_desktop.words.translation import Translator, translate
 
 tr = Translator("Settings: Policy")
 
-# radius in pixels
+# Radii in pixels.
 _KNOB = 8.0
 _STOP = 3.5
 _MARGIN = 24.0  # pixels from the ends of the widget to the first and last stop: room for their names

@@ -61,9 +61,8 @@ class PolicyPreview:
         self._conversation: Conversation | None = None
         self._workspace_folder = Path()
         self._policies: dict[str, ContextPolicy] = {}
-        # True once the user chose what
         self._compared = (EDITED, IN_USE)
-        self._is_compared = False
+        self._is_compared = False  # True once the user chose what is compared
         self._comparison = PolicyComparison()
         self._task: asyncio.Task[None] | None = None
         for combo in (card.policy, card.reference):

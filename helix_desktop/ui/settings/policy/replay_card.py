@@ -178,20 +178,17 @@ def _points(before: float | None, after: float | None) -> str:
 _COLUMNS = 3
 
 _HEIGHT = 160  # pixels at the usual text size
-# pixels around the plot
-_TOP = 8.0
-_RIGHT = 8.0
+_TOP = 8.0  # pixels above the plot
+_RIGHT = 8.0  # pixels at the right of it
 _MAX_POINTS = 900  # of one curve: more than the pixels that it has
 _ESTIMATE_OPACITY = 0.4
-# with its edge, and without one where dots would hide the curves
-_DOT_PX = 10
-_SMALL_DOT_PX = 4
+_DOT_PX = 10  # with its edge
+_SMALL_DOT_PX = 4  # without an edge, where dots would hide the curves
 _DOT_MIDDLE = QPointF(_DOT_PX / 2, _DOT_PX / 2)
 _LEAST_DOT_GAP_PX = 12  # on average between two dots with an edge
 _DASH = 4  # pixels of a line of a bound, and between them
-# of the labels of bounds: to the plot's edge, and between two
-_LABEL_INSET_PX = 4
-_LABEL_GAP_PX = 10
+_LABEL_INSET_PX = 4  # from a bound's label to the plot's edge
+_LABEL_GAP_PX = 10  # between two such labels
 _NEAR = 7.0  # pixels around a dot in which the mouse is on it
 _REWRITES = {
     "sweep-made": (text("outputs cached"), STATE_WORDS["cached"].color),

@@ -53,9 +53,8 @@ _STATES: dict[CheckStepState, tuple[str, str, str]] = {
     "skipped": (text("skipped"), "minus", "faint"),
 }
 """The words for the state of a step, its icon and the color of that."""
-# the least width of the names, and what the bold one of a failed step adds
-_NAME_PX = 78
-_BOLD_PX = 8
+_NAME_PX = 78  # the least width of the names
+_BOLD_PX = 8  # what the bold name of a failed step adds
 
 
 class CheckNotice(msgspec.Struct, frozen=True):

@@ -45,10 +45,9 @@ def paint_workspace_badge(painter: QPainter, rect: QRectF, workspace: WorkspaceR
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, workspace.display_initials())
 
 
-_TILE_PX = 38
-_ICON_PX = 19
-_MARGIN_PX = 13
-"""Edges of a workspace's square and of an icon at 100 %; the room on both sides of a square, in pixels."""
+_TILE_PX = 38  # edge of a workspace's square at 100 %
+_ICON_PX = 19  # edge of an icon at 100 %
+_MARGIN_PX = 13  # on both sides of a square
 
 
 class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
