@@ -10,7 +10,7 @@ from pathlib import Path
 from environment import SetupFailed, call
 
 SCALE = 2  # NSIS fits them to its window: twice its 96 dots an inch stays sharp on dense screens
-# required by NSIS
+# NSIS requires these sizes.
 WELCOME = (164, 314)
 HEADER = (150, 57)
 _BACKGROUND = "#f4f5fa"

@@ -32,7 +32,7 @@ from tests.support.synthetic_recordings import make_session
 
 EVENTS = 10_000
 WINDOW = 128_000
-# what they may take
+# What the first picture and the exact one may take.
 FIRST_S = 0.1
 EXACT_S = 1.0
 _ROUNDS = 3

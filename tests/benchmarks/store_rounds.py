@@ -38,9 +38,8 @@ ROUNDS = 9
 PER_ROUND = 192
 PRODUCERS = 32
 GROUPS = {1: ">= 0.80", 16: ">= 0.75", 64: ">= 0.50"}
-# the indexes of raw LevelDB and of the minimum among the peers
-RAW = 0
-MINIMAL = 1
+RAW = 0  # index of raw LevelDB among the peers
+MINIMAL = 1  # index of the minimum among them
 
 Figure = tuple[str, float, str]
 Work = Callable[[], Awaitable[object]]
@@ -262,7 +261,7 @@ async def verified_reads(
 
 
 STDLIB_DIR = Path(statistics.__file__).parent
-# log-normal: half are below 8 KB, the mean is 15 KB
+# Sizes are log-normal: half are below 8 KB, the mean is 15 KB.
 _LOG_MEDIAN = 9.0
 _LOG_SIGMA = 1.2
 _MIN_BYTES = 1024

@@ -19,10 +19,9 @@ MAX_SCORED_CHARS = 2_000
 
 _Z = 1.959964  # standard score of a two-sided 95 % interval
 _LEFT_OUT = "\"'`*"
-# Unicode categories, and one more dash
-_QUOTES = ("Pi", "Pf")
-_DASHES = "Pd"
-_MINUS = "\N{MINUS SIGN}"
+_QUOTES = ("Pi", "Pf")  # Unicode categories
+_DASHES = "Pd"  # a Unicode category
+_MINUS = "\N{MINUS SIGN}"  # one more dash
 _NUMBER = re.compile(r"[\d.]*\d")
 _THOUSANDS_COMMA = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 

@@ -19,9 +19,8 @@ from tests.support.model_servers.llmock import run_llmock  # noqa: E402 - found 
 from tests.support.peer_processes import missing_module_reason  # noqa: E402 - found by the path above
 from tests.support.soak import ResourceSample, SoakRun, memory_slope  # noqa: E402 - found by the path above
 
-# turns in which caches fill, and those after which memory is judged
-WARM = 600
-ENOUGH = 1_000
+WARM = 600  # turns in which caches fill
+ENOUGH = 1_000  # turns after which memory is judged
 FLAT = 10.0  # KiB of its own that a turn may add for good
 _ROWS = 25
 _COLUMNS = ("turn", "RSS MiB", "own MiB", "held MiB", "tasks", "threads", "children", "files", "iterators")

@@ -21,8 +21,9 @@ WRITE_GOLDEN_VARIABLE = "HELIX_WRITE_GOLDEN"
 """With 1 in this variable, the golden files are written before they are compared."""
 
 EVENT_PATH = ".event"
-EVENT_ROW = "event of the log"
 """Events are not followed where they stand in something else: their own golden file has their fields."""
+EVENT_ROW = "event of the log"
+"""Stands there for the event."""
 
 NOT_SENT = "nothing that can be sent"
 """Stands for code where data belongs."""

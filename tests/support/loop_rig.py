@@ -54,9 +54,8 @@ from tests.support.model_servers.connect import connect_model
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
-# tokens: small, so that handovers come soon
-WINDOW = 14_000
-RESERVE = 1_000
+WINDOW = 14_000  # tokens: small, so that handovers come soon
+RESERVE = 1_000  # tokens
 SUMMARY_OPENING = "[Write a handover]"
 OBSERVATION_OPENINGS = ("[Write observations]", "[Refine observations]")
 SUMMARY_TITLE = "[Conversation History Summary]"

@@ -298,9 +298,8 @@ def count_live_objects(*types: type) -> dict[str, int]:
     return counts
 
 
-# tokens: small, so that it is rewritten often
-WINDOW = 10_000
-RESERVE = 800
+WINDOW = 10_000  # tokens: small, so that it is rewritten often
+RESERVE = 800  # tokens
 _PROFILES = ("balanced", "classic", "lean", "plain")
 """How a session's window is managed, in turn: what one profile folds another hands over."""
 

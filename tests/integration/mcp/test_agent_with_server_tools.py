@@ -50,9 +50,8 @@ from tests.support.scripted_model import (
 from tests.support.tool_rig import DESCRIPTIONS_DIR
 
 ECHO = "mcp__raw__echo"
-# it has six others
 MANY = "many=50"
-RAW_TOOLS = 6
+RAW_TOOLS = 6  # other tools of the same server
 
 
 def via_call_tool(name: str, **arguments: Any) -> tuple[str, dict[str, Any]]:

@@ -194,9 +194,8 @@ async def test_an_interrupted_import_resumes_at_the_end_of_the_log(
     pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     second = await opened(tmp_path / "second", OTHER_WORKSPACE)
-    # batches until the process ends
     put = second.bulk_access.write
-    left = [1]
+    left = [1]  # batches until the process ends
 
     async def cut_off(stage: Callable[..., T], size: int) -> T:
         if not left[0]:

@@ -23,9 +23,8 @@ from tests.support.loop_rig import (
 )
 from tests.support.model_servers.chat_server import Call, Reply, StreamedReply, Text, text_reply
 
-# tokens: 85 %
-WINDOW = 24_000
-THRESHOLD = 20_400
+WINDOW = 24_000  # tokens
+THRESHOLD = 20_400  # tokens: 85 %
 _EVENT = re.compile(r"\be(\d+)\b")
 
 

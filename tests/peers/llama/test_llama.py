@@ -33,7 +33,7 @@ CALLS = [
     {"name": "list_directory", "arguments": {"path": "."}},
 ]
 REPLY_TEXT = "The readme says: héllo 😀, and that is all there is to say."
-# tokens of the server's window; this model's are bytes, mostly
+# Tokens of the server's window; those of this model are bytes, mostly.
 ROOMY = 32_768
 TIGHT = 14_336
 TINY = 2_048

@@ -31,7 +31,7 @@ WAIT_S = 60.0
 _POLL_S = 0.05
 _MOST_PATIENCE = 4.0  # pause between two looks, in durations of a look
 _OUTLINED_STATES = frozenset({"checked", "selected", "focused", "expanded"})
-# buttons
+# Numbers of buttons.
 _WHEEL_UP = 4
 _WHEEL_DOWN = 5
 _MAX_WHEEL_STEPS = 200

@@ -183,9 +183,8 @@ SCENES: dict[str, Callable[[SettingsView], None]] = {
 
 
 EDITED = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
-# seconds
-_BEGIN = 1_763_700_000
-_STEP = 95
+_BEGIN = 1_763_700_000  # seconds
+_STEP = 95  # seconds
 _GROWTH = 1_400  # tokens a request
 
 

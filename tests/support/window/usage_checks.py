@@ -20,7 +20,7 @@ from helix_desktop.words.numbers import format_tokens
 from tests.support.window.window_rig import WindowRig, until
 
 _TOKENS_PER_MESSAGE = 4  # tokens that each message costs in addition to its text
-# by which labels and framing may differ from this count
+# Labels and framing may differ from this count by so much.
 _TOLERANCE_TOKENS = 120
 _TOLERANCE_RATIO = 0.04
 

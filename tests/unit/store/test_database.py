@@ -40,9 +40,8 @@ async def test_moving_one_to_the_trash_and_listing_it_look_into_no_logs_for_the_
     store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, lambda: START_MS)
     contents = [Content(digest_of(data := b"%d" % n), data, "t", "f", "", 1) for n in range(50)]
     await store.commit(Commit("s", contents=contents))
-    # no index entry's content would be read
     one = contents[7].digest
-    store_contents = cast(Any, None)
+    store_contents = cast(Any, None)  # no index entry's content would be read
 
     def scans_of(read: Callable[[RowView], list[str]]) -> Callable[[RowView], tuple[int, list[str]]]:
         def counted(view: RowView) -> tuple[int, list[str]]:

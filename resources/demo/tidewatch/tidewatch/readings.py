@@ -15,7 +15,7 @@ Reading.__doc__ = "A level in metres at a UTC time; flag is ok, suspect or maint
 
 FLAGS = ("ok", "suspect", "maint")
 HEADER = ["time", "level_m", "flag"]
-# metres; outside, the sensor is broken
+# Metres; outside of these, the sensor is broken.
 LOWEST = -5.0
 HIGHEST = 15.0
 
