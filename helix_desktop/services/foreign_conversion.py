@@ -664,8 +664,8 @@ class Conversion:
             )  # fmt: skip
         session.open_calls = {}
 
-    def _end_turn(self, session: ConvertedSession, ended: TurnEnded) -> None:
-        self._record(session, ended)
+    def _end_turn(self, session: ConvertedSession, ended: TurnEnded, at_ms: int = 0) -> None:
+        self._record(session, ended, at_ms)
         session.turn_open = False
 
     def _add_usage(self, item: CallUsage) -> None:
@@ -742,7 +742,7 @@ class Conversion:
             if not (waiting and self._is_running(session)):
                 await self._flush(session)
             if session.is_started and session.turn_open and session.is_answered:
-                self._end_turn(session, TurnEnded("done"))
+                self._end_turn(session, TurnEnded("done"), self._end_of(session))
         if before := self._marks.get((records, waiting > 0)):
             self._count_usage()
             for event in before[self._notes_in_row :]:
@@ -754,8 +754,13 @@ class Conversion:
             await self._record_kept(records, waiting)
         for session in self.sessions:
             if session is not self.main and session.is_started and self._has_news(session):
-                self._record(session, ForeignRecords(records=records, waiting=waiting))
+                event = ForeignRecords(records=records, waiting=waiting)
+                self._record(session, event, self._end_of(session))
             session.marked_seq = session.seq
+
+    def _end_of(self, session: ConvertedSession) -> int:
+        """Return when a session ends: a branch does with its own last record, not with that of the file."""
+        return self._last_at if session is self.main else session.updated
 
     def _has_news(self, session: ConvertedSession) -> bool:
         return session.seq > session.marked_seq

@@ -34,6 +34,7 @@ from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.typed_text import is_of_programs
 from helix_desktop.foreign import sources
 from helix_desktop.foreign.discovery import AgentFolders, FoundSession
+from helix_desktop.foreign.items import time_ms
 from helix_desktop.services.foreign_conversion import POLICY
 from helix_desktop.services.foreign_import import ForeignImport, ForeignSessions
 from helix_desktop.store.remote.server import SharedStore
@@ -285,20 +286,21 @@ async def test_what_the_user_went_back_on_is_a_branch(rig: Rig) -> None:
 
 
 async def test_what_the_user_went_back_on_can_begin_with_the_words_of_a_program(rig: Rig) -> None:
-    rig.claude(
-        [
-            user("1", "Which port?"),
-            answer("2", "1", said("8080.")),
-            user("3", "<task-notification><summary>Built</summary></task-notification>", "2"),
-            answer("4", "3", said("It is built.")),
-            user("5", "Run it.", "4"),
-            answer("6", "5", said("It runs.")),
-            user("7", "Use 7070 instead.", "2"),
-            answer("8", "7", said("7070 it is.")),
-        ]
-    )
+    lines = [
+        user("1", "Which port?"),
+        answer("2", "1", said("8080.")),
+        user("3", "<task-notification><summary>Built</summary></task-notification>", "2"),
+        answer("4", "3", said("It is built.")),
+        user("5", "Run it.", "4"),
+        answer("6", "5", said("It runs.")),
+        user("7", "Use 7070 instead.", "2"),
+        answer("8", "7", said("7070 it is.")),
+    ]
+    rig.claude([{**line, "timestamp": f"2026-02-12T07:5{n}:00Z"} for n, line in enumerate(lines)])
     (session,) = (await rig.run()).sessions
-    (branch,) = [one.id for one in await rig.store.sessions() if one.branch_of == session]
+    (listed,) = [one for one in await rig.store.sessions() if one.branch_of == session]
+    branch = listed.id
+    assert listed.updated == time_ms("2026-02-12T07:55:00Z"), "not that of the newest record"
     answers = [spoke.text for spoke in await rig.events(session, AssistantSpoke)]
     assert answers == ["8080.", "7070 it is."]
     left = [spoke.text for spoke in await rig.events(branch, AssistantSpoke)]
