@@ -253,6 +253,6 @@ async def test_a_turn_starts_a_session_with_the_handover_of_another_one(cli: Cli
     (start,) = rewrites[second]
     assert (start["seq"], start["event"]["origin"], start["event"]["trigger"]) == (2, first, "continued")
     assert "What is in this folder?" in start["event"]["quotes"][0]["text"]
-    (await cli.run("x", "--from-handover", f"{first}:e3")).assert_refused(2, "e3 isn't a summary")
+    (await cli.run("x", "--from-handover", f"{first}:e3")).assert_refused(2, "e3 isn't a handover summary")
     (await cli.run("x", "--from-handover", f"{first}:now")).assert_refused(2, "'now'", "ID:e12")
     (await cli.run("x", "--from-handover", "nope")).assert_refused(2, "'nope'", "Leave out --from-handover")

@@ -328,7 +328,7 @@ async def _check_running_again(rig: WindowRig, model: Summarizer, first: int) ->
     rig.window.commands.undo_compaction.trigger()
     active = rig.conversation.session.transcript
     await until(lambda: active.window.handover and active.window.handover[0] == first, "the former one again")
-    words = "1 earlier summary is in its place again."
+    words = "1 earlier handover summary is in its place again."
     await until(lambda: words in rig.banner_text(), "that no message is back, but the summary before it")
 
 
