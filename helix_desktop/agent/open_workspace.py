@@ -19,7 +19,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.model_roles import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model, Store
 from helix_desktop.agent.run_settings import SessionModels
-from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestChanged, Session
+from helix_desktop.agent.session import EventRecorded, ExternalChange, RequestChanged, Session, ToolsRefused
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.subagents import SubagentFactory
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
@@ -479,6 +479,7 @@ class OpenWorkspace:
     def _follow(self, session: Session) -> None:
         session.on(EventRecorded, lambda _: self._count_spending(session))
         session.on(AssistantSpoke, lambda spoke: self._take_ratio(session, spoke))
+        session.on(ToolsRefused, lambda _: session.scope.start(self.refresh_tools(), f"count {session.id}"))
         for kind in self._forwarded:
             self._forward(session, kind)
 

@@ -173,6 +173,21 @@ def wire_body(model: Model, request: ModelRequest) -> bytes | None:
     return model.wire_body(request) if isinstance(model, WireEncoder) else None
 
 
+@runtime_checkable
+class ToolFilter(Protocol):
+    """A model behind a server that may refuse tools of MCP servers."""
+
+    @property
+    def refused_tools(self) -> tuple[ToolSpec, ...]:
+        """The tools that leave each request, as the server refuses their schemas."""
+        ...
+
+
+def without_refused_tools(tools: Sequence[ToolSpec], model: Model) -> tuple[ToolSpec, ...]:
+    refused = model.refused_tools if isinstance(model, ToolFilter) else ()
+    return tuple(tool for tool in tools if tool not in refused)
+
+
 class TokenCounter(Protocol):
     async def count(self, texts: Sequence[str]) -> list[int]:
         """Return the number of tokens of each text, counted off the calling thread."""

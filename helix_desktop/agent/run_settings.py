@@ -15,7 +15,7 @@ from helix_desktop.agent.model_roles import (
     ImageLoadingModel,
     ModelRoles,
 )
-from helix_desktop.agent.ports import Model
+from helix_desktop.agent.ports import Model, without_refused_tools
 from helix_desktop.agent.session import ModelChoice, Session
 from helix_desktop.agent.session_services import SessionServices
 from helix_desktop.agent.trust import GatedModel
@@ -72,12 +72,14 @@ class RunSettings:
         A change voids the provider's prompt cache: the tools come first in the request.
         """
         async with self._frame_lock:
-            if self._frame is not None and self._frame.tools != self._services.specs:
+            tools = without_refused_tools(self._services.specs, self.roles.main)
+            if self._frame is not None and self._frame.tools != tools:
                 await self._set_models(self.roles)
 
     async def _set_models(self, roles: ModelRoles) -> None:
         system = self._services.prompts["system"]
-        tools = self._services.specs
+        offered = self._services.specs
+        tools = without_refused_tools(offered, roles.main)
         mcp_tools = [spec for spec in tools if spec.is_for_mcp]
         counts = await self._services.counter.count(
             [system, schemas_json(tools), *map(schema_json, mcp_tools)]
@@ -91,7 +93,7 @@ class RunSettings:
             counts[1],
             mcp_tokens=sum(counts[2:]),
             deferred_tools=tuple(
-                spec.name for spec in self._services.tools.specs if spec.is_mcp and spec not in tools
+                spec.name for spec in self._services.tools.specs if spec.is_mcp and spec not in offered
             ),
         )
         self._roles = roles.map_models(self._wrap_model)

@@ -219,6 +219,10 @@ class RequestChanged(msgspec.Struct, frozen=True):
     """A session's next request changed without an event: its model, tools or policy, or a save failed."""
 
 
+class ToolsRefused(msgspec.Struct, frozen=True):
+    """The server of a session's model refused tools of MCP servers: they leave its requests."""
+
+
 class ExternalChange(msgspec.Struct, frozen=True):
     """Another process stored something in this session; without a session id, in any."""
 
@@ -268,6 +272,7 @@ Update = (
     | SubagentProgress
     | SideQuestionProgress
     | RequestChanged
+    | ToolsRefused
     | ExternalChange
 )
 T = TypeVar("T")

@@ -22,6 +22,7 @@ from helix_desktop.agent.session import (
     ResponseDelta,
     RetryEnded,
     Session,
+    ToolsRefused,
     TurnChanged,
     with_cache_hints,
 )
@@ -661,8 +662,12 @@ class TurnEngine:
                 provider=frame.info.provider,
                 tool=refused.tool,
             )
-            left_out = _text("It is left out of the requests to this model.")
+            left_out = _text(
+                "It is left out of the requests to this model until its schema changes or Helix starts again."
+            )
             self._session.publish(ErrorRaised(what, refused.reason, left_out, is_warning=True))
+        if answer.tool_refusals:
+            self._session.publish(ToolsRefused())
         return window, answer
 
     def _window_from_counts(self, answer: ModelResponse, estimate: int) -> list[WindowLearned]:

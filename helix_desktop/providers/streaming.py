@@ -306,6 +306,10 @@ class StreamedModel:
             self._fitted_info = fitted
         return self._fitted_info
 
+    @property
+    def refused_tools(self) -> tuple[ToolSpec, ...]:
+        return self._plain_form.refused_tools
+
     def wire_body(self, request: ModelRequest) -> bytes:
         """Return the JSON that `stream` would send first, with digests in place of images' bytes.
 

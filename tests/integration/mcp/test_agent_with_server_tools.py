@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -12,17 +13,22 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.run_settings import schema_json
+from helix_desktop.agent.session import RequestChanged
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.deferred_tools import MAX_WHOLE_TOOLS
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.events.conversation import ApprovalGiven, AssistantSpoke, ToolAnswered
-from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ToolCall, ToolSpec
+from helix_desktop.domain.messages import CALL_TOOL, FIND_TOOLS, ModelInfo, ToolCall, ToolSpec
 from helix_desktop.domain.question import Question
 from helix_desktop.domain.tools import AllowedCall, ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.mcp.client import servers
 from helix_desktop.mcp.client.servers import Hub
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp_config import ServerDraft
@@ -38,8 +44,9 @@ from tests.integration.mcp.test_real_servers import serving
 from tests.support.agent_rig import AgentRig, ScriptedTools
 from tests.support.mcp.mcp_rig import McpRig, approved_server, raw_server
 from tests.support.mcp.raw_http_server import RawHttpServer
-from tests.support.model_servers.chat_server import ChatServer
+from tests.support.model_servers.chat_server import ChatServer, Reply, api_error
 from tests.support.model_servers.chat_server import text_reply as chat_reply
+from tests.support.model_servers.connect import connect_model
 from tests.support.scripted_model import (
     ScriptedModel,
     replies_in_order,
@@ -316,6 +323,44 @@ async def test_settings_and_panel_count_tools_alike(rig: McpRig) -> None:
     (row,) = (item for item in conversation.window.items() if item.kind == "mcp")
     status = await StatusBuilder(agent.counter).build(rig.hub, config)
     assert row.tokens == status.tokens > 0
+
+
+async def test_the_panel_counts_no_tool_that_the_server_of_the_model_refuses(rig: McpRig) -> None:
+    """Until another model answers, whose server may take it."""
+    await rig.start_servers(raw_server())
+    tools = HubTools(rig.hub)
+    agent = CountingRig(ScriptedModel(replies_in_order()), tools=tools)
+    conversation = await agent.begin()
+    words = f"Invalid schema for function '{ECHO}': circular references are not supported."
+
+    def reply(body: dict[str, Any]) -> Reply:
+        return api_error(400, words) if ECHO in json.dumps(body["tools"]) else chat_reply("Fine.")
+
+    def row() -> WindowItem:
+        return next(item for item in conversation.window.items() if item.kind == "mcp")
+
+    async def row_after(model: StreamedModel) -> WindowItem:
+        await agent.workspace.set_models(model)
+        refreshed = asyncio.Event()
+        stop = conversation.session.on(RequestChanged, lambda _: refreshed.set())
+        assert (await conversation.run("Go.")).how == "done"
+        await refreshed.wait()
+        stop()
+        return row()
+
+    http = HttpClient()
+    before = row()
+    (refused,) = (tool for tool in tools.specs if tool.name == ECHO)
+    (tokens,) = await agent.counter.count([schema_json(refused)])
+    async with ChatServer(reply) as server:
+        for name in ("first", "other"):
+            model = connect_model("openai-chat", ModelInfo("here", name), server.base_url, http=http)
+            after = await row_after(model)
+            assert str(after.name) == f"{RAW_TOOLS - 1} MCP tools"
+            assert after.tokens == before.tokens - tokens
+            await agent.workspace.set_models(agent.model)
+            assert row() == before
+    await http.aclose()
 
 
 async def test_both_count_only_names_where_a_request_holds_no_more(rig: McpRig) -> None:
