@@ -280,7 +280,7 @@ async def test_only_one_observer_runs_at_a_time() -> None:
     rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
     rig.conversation.observations.start()
     await rig.wait_until(lambda: rig.model.observation_requests)
-    with pytest.raises(CompactionRefused, match="A summary is being written"):
+    with pytest.raises(CompactionRefused, match="Older messages are being summarized"):
         rig.conversation.observations.start()
     await rig.say("Think.", "Think.")
     assert len(rig.model.observation_requests) == 1
