@@ -29,7 +29,7 @@ from helix_desktop.domain.events.session import ChangesRecorded
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ToolCall, display_name
 from helix_desktop.domain.translatable_text import join_sentences
-from helix_desktop.domain.typed_text import message_parts
+from helix_desktop.domain.typed_text import is_of_programs, message_parts
 from helix_desktop.domain.unicode_safety import escape_hidden, escape_hidden_name
 from helix_desktop.words.attachments import attachment_name
 from helix_desktop.words.context_changes import handover_text
@@ -108,7 +108,8 @@ def _event_parts(
     time = format_date_and_time(recorded.at)
     match event := recorded.event:
         case UserSpoke():
-            yield f"## {tr('You')} · {time}"
+            speaker = tr("Program") if is_of_programs(event.text) else tr("You")
+            yield f"## {speaker} · {time}"
             yield from _message_parts(event.text)
             for attachment in event.attachments:
                 yield tr("Attached: {name}", name=_code(attachment_name(attachment)))

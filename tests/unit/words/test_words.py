@@ -380,6 +380,12 @@ def answer(text: str, ok: bool = True) -> ToolAnswered:
     return ToolAnswered("c1", "edit_file", text, "d" * 64, len(text), 1, 1, target="a.py", ok=ok)
 
 
+def test_a_message_of_programs_alone_is_not_the_users() -> None:
+    notice = "<task-notification>Built</task-notification>"
+    assert f"## Program · {TIME}" in document(UserSpoke(notice, 1))
+    assert f"## You · {TIME}" in document(UserSpoke(f"{notice}\nGo on.", 1))
+
+
 def test_messages_calls_and_ends_are_told_in_order() -> None:
     arguments = '{"path": "a.py", "new": "x = 1\\ny = 2", "all": true}'
     call = ToolCall("c1", "edit_file", arguments)
