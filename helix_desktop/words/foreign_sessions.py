@@ -41,6 +41,11 @@ def sessions_text(result: ImportResult, sessions: Collection[str]) -> str:
     done = ", ".join(words for count, words in counts if count)
     if done:
         return done
+    # What was continued here has its news in sessions of other ids.
+    if result.extended:
+        return tr.plural(len(sessions), "%n continued with what is new", "%n continued with what is new")
+    if result.unchanged:
+        return tr.plural(len(sessions), "%n already here", "%n already here")
     if not sessions:
         return tr("Nothing to import: no sessions were found")
     return tr.plural(
