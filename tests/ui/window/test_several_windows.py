@@ -363,6 +363,8 @@ async def _check_a_message_of_a_closed_window(rig: WindowRig, second: Controlled
 async def _check_an_unknown_session(rig: WindowRig) -> None:
     """The window that the user looked at shows it, and a closed window comes back as a new one."""
     second = await new_window(rig)
+    second.window.activateWindow()  # no window manager does it here
+    await until(second.window.isActiveWindow, "the new window is in front")
     targets = StartTargets(rig.wiring.windows, StoredWindows())
     second.window.show_page("outputs")
     second.window.sidebar.search.setText("words")
