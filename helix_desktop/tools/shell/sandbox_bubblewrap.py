@@ -36,6 +36,7 @@ from helix_desktop.tools.shell.sandbox_scope import (
 )
 
 _SEARCH_PATH = "/usr/bin:/bin:/usr/local/bin"
+_COVERED_FOLDERS = (Path("/tmp"), Path("/dev"))  # every command has its own of these
 _NETWORK_PROBE_S = 10
 _RESOLVERS = {"pasta": "169.254.1.1", "slirp4netns": "10.0.2.3"}
 """The programs, the preferred one first, and where each finds host names for commands."""
@@ -286,12 +287,14 @@ class _Mounts:
         return sorted(folder for folder in folders if not is_all or folder.is_relative_to(home))
 
     def _outer_checkout(self) -> Iterator[str]:
-        """Yield the options that show the checkout around a workspace in `/tmp`, where nothing else is seen.
+        """Yield the options that show the checkout around a workspace where nothing else is seen.
 
         Without its files, git would count them as deleted.
         """
         git = self._scope.outer_git
-        if git is None or git.top == self._scope.root or Path("/tmp") not in git.top.parents:
+        if git is None or git.top == self._scope.root:
+            return
+        if not any(folder in git.top.parents for folder in _COVERED_FOLDERS):
             return
         yield from ("--ro-bind", str(git.top), str(git.top))
         for path in (*self._scope.hidden, *self._view.secrets):
