@@ -114,8 +114,8 @@ def branch(args: argparse.Namespace) -> int:
         created = await workspace.branches.create(parent, args.at, title_line(args.title))
         if args.at and created.branch_seq != args.at:
             at = f"e{created.branch_seq}"
-            asked = f"e{args.at}"
-            print_notice(tr("{asked} isn't the end of a step; branched at {event}.", asked=asked, event=at))
+            place = f"e{args.at}"
+            print_notice(tr("{place} isn't the end of a step; branched at {event}.", place=place, event=at))
         if args.json:
             print_json(session_as_builtins(created))
         else:
