@@ -104,10 +104,8 @@ def _solve(matrix, right):
         pivot = max(range(column, size), key=lambda row: abs(matrix[row][column]))
         if abs(matrix[pivot][column]) < 1e-6:
             raise ValueError("the record is too short to tell these constituents apart")
-        matrix[column] = matrix[pivot]
-        matrix[pivot] = matrix[column]
-        right[column] = right[pivot]
-        right[pivot] = right[column]
+        matrix[column], matrix[pivot] = matrix[pivot], matrix[column]
+        right[column], right[pivot] = right[pivot], right[column]
         for row in range(column + 1, size):
             factor = matrix[row][column] / matrix[column][column]
             right[row] -= factor * right[column]
