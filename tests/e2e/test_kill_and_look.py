@@ -213,7 +213,7 @@ async def test_what_a_kill_cut_off_is_used_before_it_is_recorded(tmp_path: Path,
                 await conversation.wait_for_background_work()
                 stored = await workspace.store.events(session_id)
                 assert stored[: len(killed) + len(shown)] == [*killed, *shown], name
-                assert stored == conversation.session.log, name
+                assert stored == conversation.session.log[: len(stored)], name  # the title comes later
                 check_once(stored, kind)
         await asyncio.to_thread(restore, tmp_path)
         await another_process_branches(tmp_path, session_id)

@@ -368,7 +368,7 @@ async def _check_an_unknown_session(rig: WindowRig) -> None:
     targets = StartTargets(rig.wiring.windows, StoredWindows())
     second.window.show_page("outputs")
     second.window.sidebar.search.setText("words")
-    targets.open_later("session:0")
+    targets.open_later("session:none")  # ids are hexadecimal digits
     await until(second.window.notices.names, "the error in the window in front")
     assert not rig.window.notices.names()
     await act(second.window.close)
