@@ -32,7 +32,7 @@ from helix_desktop.permissions.command_match import (
     without_settings,
 )
 from helix_desktop.permissions.data_loss import find_effects
-from helix_desktop.permissions.files_run_by_programs import ASKED_FILES, ASKED_FOLDERS
+from helix_desktop.permissions.files_run_by_programs import ASKED_NAMES, is_asked
 from helix_desktop.permissions.git_loss import git_words, is_destroying_action
 from helix_desktop.permissions.program import INTERPRETERS, Program
 from helix_desktop.permissions.shell_programs import read_command
@@ -49,7 +49,6 @@ _text = TextContext("Tools")
 
 _STRICTEST_FIRST: tuple[RuleEffect, ...] = ("deny", "ask", "allow")
 _NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
-_AUTO_EXECUTED = sorted(ASKED_FOLDERS | ASKED_FILES)
 _WILDCARD = re.compile(r"[*?\[]")
 
 
@@ -379,10 +378,10 @@ def _is_auto_executed(path: str) -> bool:
 
 def _has_executed_name(names: tuple[str, ...]) -> bool:
     folded = _casefolded(names)
-    if ASKED_FOLDERS & set(folded) or ASKED_FILES & set(folded[-1:]):
+    if is_asked("/".join(folded)):
         return True
     patterns = [name for name in folded if name.startswith(".") and _WILDCARD.search(name)]
-    return any(fnmatchcase(name, part) for part in patterns for name in _AUTO_EXECUTED)
+    return any(fnmatchcase(name, part) for part in patterns for name in ASKED_NAMES)
 
 
 def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:

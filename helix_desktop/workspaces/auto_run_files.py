@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
@@ -15,7 +18,7 @@ from helix_desktop.permissions.files_run_by_programs import AUTO_RUN_KINDS
 text = TextContext("Workspaces")
 
 _INSTRUCTION_FILES = ("AGENTS.md", "CLAUDE.md")
-_MAX_NAMES = 40  # of skills
+_MAX_NAMES = 40  # of skills, and of files that one pattern stands for
 
 
 class AutoRunFile(msgspec.Struct, frozen=True):
@@ -39,13 +42,28 @@ def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
         for name in _INSTRUCTION_FILES
         if os.path.lexists(folder / name)
     )
-    kinds = (kind for kind in AUTO_RUN_KINDS if kind.in_trust and os.path.lexists(folder / kind.name))
-    files = [AutoRunFile(kind.name, kind.effect) for kind in kinds]
+    kinds = (kind for kind in AUTO_RUN_KINDS if kind.in_trust)
+    effects = {
+        path: kind.effect for kind in kinds for name in kind.names.split() for path in _paths(folder, name)
+    }
+    files = [AutoRunFile(path, effect) for path, effect in effects.items()]
     hooks = _active_hooks(folder / ".git" / "hooks")
     if hooks:
         files.insert(0, AutoRunFile(".git/hooks", text("programs that git runs: {names}", names=hooks)))
     skills = (_skills(folder, place) for place in WORKSPACE_FOLDERS)
     return (*instructions, *filter(None, skills), *files)
+
+
+def _paths(folder: Path, name: str) -> Iterator[str]:
+    """Yield the paths in a folder that a name of `AutoRunKind.names` stands for, at most 40."""
+    parent, slash, last = name.rstrip("/").rpartition("/")
+    names = [last]
+    if "*" in last:
+        with suppress(OSError):
+            names = sorted(entry for entry in os.listdir(folder / parent) if fnmatchcase(entry, last))
+    yield from (
+        f"{parent}{slash}{entry}" for entry in names[:_MAX_NAMES] if os.path.lexists(folder / parent / entry)
+    )
 
 
 def _skills(folder: Path, place: str) -> AutoRunFile | None:

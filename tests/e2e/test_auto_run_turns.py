@@ -43,8 +43,11 @@ subprocess.run(['git', '-C', 'sub', 'config', 'core.fsmonitor', 'evil'], check=T
 """
 
 
-def _replies(command: str = "python3 plant.py") -> ChatServer:
+def _replies(command: str = "python3 plant.py", path: str = "") -> ChatServer:
+    """A model that runs a command, or writes a file at a path."""
     call = Call("run_command", json.dumps({"command": command}), id="call_1")
+    if path:
+        call = Call("write_file", json.dumps({"path": path, "content": "Be kind.\n"}), id="call_1")
     return ChatServer(replies_in_order(StreamedReply(call), text_reply("Done.")))
 
 
@@ -94,13 +97,13 @@ class TurnRig:
 
 
 @asynccontextmanager
-async def turn_rig(folder: Path, command: str = "python3 plant.py") -> AsyncIterator[TurnRig]:
+async def turn_rig(folder: Path, command: str = "python3 plant.py", path: str = "") -> AsyncIterator[TurnRig]:
     """A workspace with a program that plants."""
     project = folder / "ws"
     project.mkdir()
     (project / "plant.py").write_text(PLANT)
     services = AppServices(DataDir(folder / "data"), os.environ)
-    async with _replies(command) as server:
+    async with _replies(command, path) as server:
         try:
             record = services.registry.add(project)
             services.registry.change(record.id, trusted=True)
@@ -182,6 +185,39 @@ async def test_a_command_that_the_user_allowed_by_a_click_works_as_before(tmp_pa
         assert (rig.project / ".envrc").exists()
         assert _fsmonitor(rig.project) == "evil"
         assert {change.outcome for change in answer.auto_run} == {"named"}
+
+
+async def test_instructions_that_a_program_wrote_wait_and_what_runs_by_an_act_of_the_user_is_named(
+    tmp_path: Path,
+) -> None:
+    async with turn_rig(tmp_path) as rig:
+        names = ("AGENTS.md", "GEMINI.md", "notes.md", "devenv.nix")
+        (rig.project / "plant.py").write_text(f"for name in {names}: open(name, 'w').write('planted')")
+        rig.option = "Take back"
+        answer = await rig.turn()
+        (question,) = rig.questions
+        assert "AGENTS.md: instructions that agents follow" in question.text
+        assert {change.path: change.outcome for change in answer.auto_run} == {
+            "AGENTS.md": "removed", "GEMINI.md": "removed", "devenv.nix": "named",
+        }  # fmt: skip
+        assert sorted(os.listdir(rig.project)) == ["devenv.nix", "notes.md", "plant.py"]
+
+
+async def test_an_edit_of_instructions_is_asked_about_once_and_waits_for_nothing(tmp_path: Path) -> None:
+    async with turn_rig(tmp_path, path="AGENTS.md") as rig:
+        asked = []
+        loop = asyncio.get_running_loop()
+
+        def allow(_session: str, update: Update) -> None:
+            if isinstance(update, ApprovalRequested):
+                asked.append(update.ask.subject)
+                loop.call_soon(rig.conversation.answer, update.ask.call_id, ApprovalReply("once"))
+
+        rig.workspace.on(Update, allow)
+        answer = await rig.turn()
+        assert asked == ["AGENTS.md"]
+        assert (rig.questions, answer.auto_run) == ([], ())
+        assert (rig.project / "AGENTS.md").read_text() == "Be kind.\n"
 
 
 async def test_a_rule_for_the_file_keeps_it_without_a_question(tmp_path: Path) -> None:

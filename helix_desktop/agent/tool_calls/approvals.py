@@ -425,8 +425,11 @@ def named_changes(changes: Iterable[FileChange], known: Iterable[AutoRunChange])
     paths = {change.path for change in known}
     named = []
     for change in changes:
-        kind = auto_run_kind(change.path) if change.after is not None else None
-        if kind is not None and not is_folder(change.after) and change.path not in paths:
+        after = change.after
+        if after is None or is_folder(after) or change.path in paths:
+            continue
+        kind = auto_run_kind(change.path, is_folder=after.kind == "link")
+        if kind is not None:
             named.append(AutoRunChange(change.path, kind.effect))
     return named
 

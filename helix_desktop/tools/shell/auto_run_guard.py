@@ -31,7 +31,12 @@ from helix_desktop.domain.files.names import is_secret_file
 from helix_desktop.domain.redaction import Redaction
 from helix_desktop.domain.tools import AutoRunChange
 from helix_desktop.domain.translatable_text import TextContext, TranslatableText, system_reason
-from helix_desktop.permissions.files_run_by_programs import AT_LOGIN, NOT_COPIED, WAITING_NAMES, auto_run_kind
+from helix_desktop.permissions.files_run_by_programs import (
+    AT_LOGIN,
+    NOT_COPIED,
+    auto_run_kind,
+    may_begin_waiting,
+)
 from helix_desktop.system.home import find_home
 from helix_desktop.tools.files.jail import startup_files
 from helix_desktop.tools.shell.file_lookups import FolderTree
@@ -419,7 +424,7 @@ class AutoRunGuard:
             if not _BUILT.isdisjoint(folder.split(os.sep)):
                 continue
             for name in names:
-                if name.casefold() in WAITING_NAMES:
+                if may_begin_waiting(name):
                     self._see_waiting(state, os.path.join(folder, name))
         return state
 
@@ -473,15 +478,18 @@ class AutoRunGuard:
                 state.git[relative] = (kind, content)
 
     def _see_waiting(self, state: AutoRunState, path: str) -> None:
-        if os.path.isdir(path) and not os.path.islink(path):
-            with suppress(OSError), os.scandir(path) as entries:
-                for entry in entries:
-                    self._see_waiting(state, entry.path)
-            return
         relative = self._relative(path)
-        kind = auto_run_kind(relative) if relative is not None else None
-        if relative is not None and kind is not None and kind.waits:
+        is_link = os.path.islink(path)
+        is_folder = os.path.isdir(path)
+        kind = None if relative is None else auto_run_kind(relative, is_folder=is_folder or is_link)
+        if relative is None or kind is None or not kind.waits:
+            return
+        if not is_folder or is_link:
             state.other[relative] = _read_other(path)
+            return
+        with suppress(OSError), os.scandir(path) as entries:
+            for entry in entries:
+                self._see_waiting(state, entry.path)
 
     def _see_startup(self, state: AutoRunState, path: str, holds_keys: bool) -> None:
         """See a file of the home that runs at the next login, or the files of such a folder."""
@@ -729,7 +737,7 @@ def _file_state(content: Content) -> FileState | None:
 def _effect(entry: SavedChange) -> TranslatableText:
     if entry.content.stamp or entry.safe_content.stamp:
         return NOT_COPIED
-    kind = auto_run_kind(entry.path)
+    kind = auto_run_kind(entry.path, is_folder=entry.content.form == "link")
     return AT_LOGIN if kind is None else kind.effect
 
 

@@ -9,7 +9,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import NamedTuple
 
-from helix_desktop.permissions.files_run_by_programs import WAITING_NAMES
+from helix_desktop.permissions.files_run_by_programs import may_begin_waiting
 from helix_desktop.permissions.home_folder import RELOCATED, relocated_names
 from helix_desktop.system.files import read_start
 from helix_desktop.tools.shell.scratch import temporary_base
@@ -277,7 +277,7 @@ class FolderTree:
                 if is_folder:
                     folders.append(entry.path)
                 folded = entry.name.casefold()
-                if entry.name in _NAMES or folded in WAITING_NAMES:
+                if entry.name in _NAMES or may_begin_waiting(entry.name):
                     names[entry.name] = is_folder
                 elif folded == _GIT:  # the same on some disks
                     names[_GIT] = is_folder

@@ -376,6 +376,34 @@ async def test_what_other_programs_run_is_found_and_left_where_it_is(guard_rig: 
     assert not (await guard_rig.run("true")).auto_run
 
 
+async def test_other_version_control_is_found_by_what_it_runs_and_works_as_before(
+    guard_rig: GuardRig,
+) -> None:
+    for name in (".hg/store/data", ".hg/cache", ".jj/repo/op_heads", "shared"):
+        (guard_rig.root / name).mkdir(parents=True)
+    (guard_rig.root / ".hg/hgrc").write_text("[ui]\nusername = a\n")
+    (guard_rig.root / "shared/config.toml").write_text("[build]\n")
+    result = await guard_rig.run(
+        "echo x > .hg/store/data/a.i; echo x > .hg/dirstate; echo x > .hg/cache/tags2; "
+        "echo x > .jj/repo/op_heads/a; echo 'evil = x.py' >> .hg/hgrc; echo x > .hg/sharedpath; "
+        "mkdir -p web/.hg .config/mise mise/src; echo x > web/.hg/hgrc; echo x > .jj/repo/config.toml; "
+        "echo x > .config/mise/config.toml; echo x > mise/src/main.rs; echo x > .config/other; "
+        "ln -s shared .cargo; ln -s nowhere .vim; echo x > Web.Code-Workspace; echo x > AGENTS.md"
+    )
+    effects = {change.path: f"{change.effect}" for change in result.auto_run}
+    assert sorted(effects) == [
+        ".cargo", ".config/mise/config.toml", ".hg/hgrc", ".hg/sharedpath", ".jj/repo/config.toml", ".vim",
+        "AGENTS.md", "Web.Code-Workspace", "web/.hg/hgrc",
+    ]  # fmt: skip
+    assert effects[".cargo"] == "programs that cargo and editors for Rust run", "by what may lie there"
+    for change in result.auto_run:
+        guard_rig.guard.put(change.change_id, restore=False)
+    assert (guard_rig.root / ".hg/hgrc").read_text() == "[ui]\nusername = a\n"
+    assert ".cargo" not in os.listdir(guard_rig.root)
+    assert (guard_rig.root / "shared/config.toml").exists()
+    assert not (await guard_rig.run("echo y > .hg/store/data/a.i")).auto_run
+
+
 async def test_what_runs_at_the_next_login_is_found_where_the_home_is_the_workspace(
     any_rig: GuardRig,
 ) -> None:

@@ -177,12 +177,17 @@ def test_auto_run_files_are_named_but_not_opened(project: Path) -> None:
     os.mkfifo(project / "Makefile")  # would block a reader
     (project / ".envrc").symlink_to("nowhere")
     os.mkfifo(project / "AGENTS.md")
+    for name in ("shop.code-workspace", "lefthook.yml", "lefthook.go", ".hg"):
+        (project / name).touch()
     (project / "CLAUDE.md").write_text("@AGENTS.md", encoding="utf-8")
     assert [(file.path, file.effect) for file in find_auto_run_files(project)] == [
         ("AGENTS.md", "instructions that go to your model with every request"),
         ("CLAUDE.md", "instructions that go to your model with every request"),
         (".git/hooks", "programs that git runs: pre-commit"),
         (".envrc", "sets the environment of every shell in the folder"),
+        ("lefthook.yml", "programs that git runs on commits"),
+        (".hg", "programs that version control runs on every command"),
+        ("shop.code-workspace", "tasks that an editor runs"),
         ("Makefile", "commands that make runs"),
     ]
     assert find_auto_run_files(project / "nowhere") == ()
